@@ -1,0 +1,10 @@
+"""soloist: one instance generates, all others handle, each message is completed exactly once, as long as Redis keeps
+what it acknowledged. The guarantees with their limits: docs/guarantees.md.
+"""
+
+from soloist.app import App
+from soloist.errors import Reject, SoloistError
+from soloist.message import Message
+
+__version__ = "0.1.0"
+__all__ = ["App", "Message", "Reject", "SoloistError", "__version__"]

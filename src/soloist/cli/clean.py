@@ -1,0 +1,42 @@
+"""`clean`: give back what dead instances left behind."""
+
+import time
+from collections.abc import Callable
+
+import click
+
+from soloist.cli.connection import Target, connects
+
+WITNESS = 2.0
+"""Seconds for which it looks at least: one that has not looked on for a while may judge nobody."""
+
+
+@click.command("clean")
+@connects
+def clean(target: Callable[[], Target]) -> None:
+    """Give back what dead instances left behind, as soon as it may be judged; never touches a live one.
+
+    Running instances do this by themselves; this is for when none is running. Also: --cleanTemp.
+    """
+    from soloist.inspector import Inspector
+    from soloist.runtime.drainer import Drainer
+    from soloist.store.presence import EmptyNamespace
+
+    goal = target()
+    taken = {"instances": 0, "messages": 0}
+
+    def count(_victim: str, messages: int) -> None:
+        taken["instances"] += 1
+        taken["messages"] += messages
+
+    try:
+        with Drainer(goal.server, goal.namespace, goal.settings, on_reclaimed=count) as drainer:
+            inspector = Inspector(goal.server, goal.namespace)
+            begun = time.monotonic()
+            while time.monotonic() - begun < WITNESS or inspector.silent(goal.settings.lease):
+                if drainer.failure is not None:
+                    raise drainer.failure
+                time.sleep(0.05)
+    except EmptyNamespace:
+        click.echo(f"namespace {goal.namespace!r} on {goal.where} is empty", err=True)
+    click.echo(f"{taken['messages']} messages of {taken['instances']} dead instances were given back")

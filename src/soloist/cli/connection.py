@@ -1,0 +1,143 @@
+"""The options that say which server and which namespace, and the settings, shared by all commands."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from soloist import settings as all_settings
+from soloist.errors import UsageError
+from soloist.settings import Settings
+
+if TYPE_CHECKING:
+    from soloist.store.server import Server
+
+DEFAULT_NAMESPACE = "demo"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the options came to."""
+
+    server: "Server"
+    namespace: str
+    settings: Settings
+    embedded: bool
+
+    @property
+    def where(self) -> str:
+        return "the embedded server" if self.embedded else str(self.server)
+
+
+CONNECTION = (
+    click.option("--url", metavar="URL", help="redis://, rediss:// or unix://  [env: SOLOIST_URL]"),
+    click.option("--addr", metavar="HOST:PORT", help="The same, shorter."),
+    click.option("--host", metavar="HOST", help="localhost, if --port or --db is given."),
+    click.option("--port", metavar="PORT", type=click.IntRange(1, 65535), help="6379, if --host or --db is given."),
+    click.option("--db", metavar="N", type=click.IntRange(0), help="0"),
+    click.option("--embedded", is_flag=True, help="The embedded server of this user on this machine."),
+    click.option("--namespace", metavar="NAME", help="Default: demo, or the App's name.  [env: SOLOIST_NAMESPACE]"),
+    click.option("--config", metavar="FILE", help=f"Settings; else {all_settings.FILE} in the current folder."),
+)
+
+
+def _setting_option(name: str) -> Callable[[F], F]:
+    about = all_settings.about(name)
+    variable = all_settings.ENVIRONMENT_PREFIX + name.upper()
+    help_text = f"{about['says']}  [default: {about['shown']}; env: {variable}]"
+    return click.option("--" + name.replace("_", "-"), name, metavar=_metavar(name), help=help_text)
+
+
+def _metavar(name: str) -> str:
+    return {all_settings.seconds: "SECONDS", all_settings.size_in_bytes: "BYTES"}.get(
+        all_settings.about(name)["parse"], "N"
+    )
+
+
+def connects(command: F) -> F:
+    """Give a command the options above; it gets them as one callable, `target`, that it calls when it needs it."""
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> Any:
+        names = [*(option_name(option) for option in CONNECTION), *all_settings.NAMES]
+        own = {name: given.pop(name, None) for name in names}
+
+        def target(app_name: str | None = None, *, needs_connection: bool = False) -> Target:
+            return resolve(own, app_name, needs_connection=needs_connection)
+
+        return command(target=target, **given)
+
+    for name in reversed(all_settings.NAMES):
+        wrapped = _setting_option(name)(wrapped)
+    for option in reversed(CONNECTION):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[return-value]  # click's decorators lose the type
+
+
+def option_name(option: Callable[[Any], Any]) -> str:
+    """The parameter that an option of CONNECTION sets."""
+
+    def probe() -> None: ...
+
+    option(probe)
+    name: str = probe.__click_params__[0].name  # type: ignore[attr-defined]
+    return name
+
+
+def resolve(given: dict[str, Any], app_name: str | None, *, needs_connection: bool) -> Target:
+    """Bring flags, environment and file together."""
+    found = all_settings.gather(given["config"])
+    for name in all_settings.NAMES:
+        if given[name] is not None:
+            found[name] = all_settings.check(name, given[name], "--" + name.replace("_", "-"))
+    url = _url(given) or (None if given["embedded"] else found.pop("url", None))
+    found.pop("url", None)
+    from_settings = found.pop("namespace", None)
+    namespace = given["namespace"] or from_settings or app_name or DEFAULT_NAMESPACE
+    settings = Settings(**found)
+    if url is None and needs_connection and not given["embedded"]:
+        raise UsageError(
+            "your own App needs a server that all hosts share: name it with --url, --addr or SOLOIST_URL "
+            "(or say --embedded to try it on this machine alone)."
+        )
+    from soloist.app import valid_name
+    from soloist.store.server import Server
+
+    valid_name(namespace, "--namespace")
+    if url is not None:
+        return Target(Server(url), namespace, settings, embedded=False)
+    return Target(_embedded(), namespace, settings, embedded=True)
+
+
+def _url(given: dict[str, Any]) -> str | None:
+    parts = [name for name in ("host", "port", "db") if given[name] is not None]
+    ways = [name for name in ("url", "addr") if given[name]] + (["host"] if parts else [])
+    if len(ways) + bool(given["embedded"]) > 1:
+        named = ", ".join("--" + name for name in [*ways, *(["embedded"] if given["embedded"] else [])])
+        raise UsageError(f"{named}: name the server in one way only.")
+    if given["url"]:
+        return str(given["url"])
+    if given["addr"]:
+        host, colon, port = str(given["addr"]).rpartition(":")
+        if not colon or not port.isdigit() or not host or not 0 < int(port) < 65536:
+            raise UsageError(f"--addr: {given['addr']!r} is not HOST:PORT.")
+        return f"redis://{host}:{port}/0"
+    if parts:
+        return f"redis://{given['host'] or 'localhost'}:{given['port'] or 6379}/{given['db'] or 0}"
+    return None
+
+
+def _embedded() -> "Server":
+    from soloist import embedded
+    from soloist.store.server import Server
+
+    held = embedded.acquire()
+
+    def recover() -> str:
+        held.ensure()
+        return held.url
+
+    return Server(held.url, recover)

@@ -1,0 +1,31 @@
+"""`doctor`: is this server fit, and what to change."""
+
+from collections.abc import Callable
+
+import click
+
+from soloist.cli.connection import Target, connects
+
+NEGATIVE = 1
+
+
+@click.command("doctor")
+@connects
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per finding.")
+def doctor(target: Callable[[], Target], as_json: bool) -> int:
+    """Is this server fit? Version, eviction, persistence, latency, permissions; and what to change."""
+    import json
+    from dataclasses import asdict
+
+    from soloist.cli.output import write
+    from soloist.store.fitness import examine
+
+    goal = target()
+    findings = examine(goal.server, goal.namespace)
+    for finding in findings:
+        if as_json:
+            write(json.dumps({**asdict(finding), "severity": finding.severity.value}) + "\n")
+        else:
+            remedy = f"\n           {finding.remedy}" if finding.remedy else ""
+            write(f"{finding.severity.value:<8}  {finding.what}: {finding.says}{remedy}\n")
+    return NEGATIVE if any(finding.severity.value == "unfit" for finding in findings) else 0

@@ -1,0 +1,98 @@
+"""`getErrors`: print all erroneous messages and remove them."""
+
+import base64
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from soloist.cli.connection import Target, connects
+from soloist.cli.output import harmless, write_lines
+
+if TYPE_CHECKING:
+    from soloist.message import ErrorRecord
+
+
+def drain(target: Callable[[], Target], as_json: bool, limit: int | None) -> None:
+    """Print, flush, then confirm: a record is removed only after it was printed."""
+    from soloist.error_store import record_of
+    from soloist.runtime.drainer import Drainer
+    from soloist.store.presence import EmptyNamespace
+
+    goal = target()
+    printed = 0
+    try:
+        with Drainer(goal.server, goal.namespace, goal.settings) as drainer:
+            for batch in drainer.batches(limit):
+                taken = write_lines([_line(record_of(record), as_json) for record in batch])
+                drainer.confirm(batch[:taken])
+                printed += taken
+                if taken < len(batch):
+                    break  # the reader has closed the pipe: what it did not read stays
+    except EmptyNamespace:
+        _say_empty(goal)
+    click.echo(f"{printed} erroneous message{'' if printed == 1 else 's'}", err=True)
+
+
+def _line(record: "ErrorRecord", as_json: bool) -> str:
+    return (json.dumps(_fields(record)) if as_json else harmless(record.data)) + "\n"
+
+
+def _fields(record: "ErrorRecord") -> dict[str, Any]:
+    try:
+        body: dict[str, Any] = {"body": record.data.decode()}
+    except UnicodeDecodeError:
+        body = {"body_base64": base64.b64encode(record.data).decode()}
+    details = record.details
+    return {
+        "id": record.id,
+        "key": record.key,
+        "kind": record.kind,
+        **body,
+        "reason": details.reason,
+        "type": details.type,
+        "traceback": details.traceback,
+        "handler": details.handler,
+        "attempts": details.attempts,
+        "published_at": record.published_at,
+        "failed_at": record.failed_at,
+    }
+
+
+def _say_empty(goal: Target) -> None:
+    from soloist.inspector import Inspector
+
+    found = Inspector(goal.server, goal.namespace).namespaces()
+    others = f"; there are: {', '.join(found)}" if found else " and so is the server"
+    click.echo(f"namespace {goal.namespace!r} on {goal.where} is empty{others}", err=True)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object per line, with reason and origin.")
+limit_option = click.option("--limit", metavar="N", type=click.IntRange(1), help="At most so many.")
+
+
+@click.command("getErrors")
+@connects
+@json_option
+@limit_option
+def get_errors(target: Callable[[], Target], as_json: bool, limit: int | None) -> None:
+    """Print all erroneous messages, oldest first, and remove them.
+
+    A record is removed only after it was printed and flushed. Also: get-errors, --getErrors, -getErrors, errors drain.
+    """
+    drain(target, as_json, limit)
+
+
+@click.group("errors")
+def errors() -> None:
+    """The error store."""
+
+
+@errors.command("drain")
+@connects
+@json_option
+@limit_option
+def errors_drain(target: Callable[[], Target], as_json: bool, limit: int | None) -> None:
+    """The same as getErrors."""
+    drain(target, as_json, limit)

@@ -1,0 +1,114 @@
+"""The entry point: which command is meant, and which exit code an error is.
+
+Options stand before or after the command, the command may be missing, and `getErrors` has five spellings; so the words
+are brought into one order before click sees them.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+from soloist import __version__
+from soloist.cli.clean import clean
+from soloist.cli.doctor import doctor
+from soloist.cli.get_errors import errors, get_errors
+from soloist.cli.purge import purge
+from soloist.cli.run import run
+from soloist.cli.server import server
+from soloist.cli.status import status
+from soloist.errors import SoloistError
+
+DEFECT, INTERRUPTED = 70, 130
+
+SPELLINGS = {
+    "get-errors": "getErrors",
+    "--getErrors": "getErrors",
+    "-getErrors": "getErrors",
+    "--get-errors": "getErrors",
+    "--cleanTemp": "clean",
+    "-cleanTemp": "clean",
+}
+
+EPILOG = """\b
+Examples:
+  soloist                              one instance on the embedded server; start it in three terminals
+  soloist getErrors                    print the erroneous messages and remove them
+  soloist --addr redis.example:6379    the same on a server that you run
+  soloist status --watch               who generates, who handles, what waits
+  soloist run --interval 0 --count 1000000 --until-empty
+\b
+Exit codes:
+  0 done   1 the check is negative   2 wrong usage or setting   3 no server, or it refuses us
+  4 the output cannot be written   70 a defect of ours   130 Ctrl-C
+"""
+
+
+@click.group(name="soloist", epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="soloist")
+def cli() -> None:
+    """One instance generates, all others handle, each message is completed once.
+
+    Without a command: one instance of the default application. Options may stand before or after the command.
+    """
+
+
+for command in (run, get_errors, errors, status, clean, purge, server, doctor):
+    cli.add_command(command)
+
+
+def arranged(words: Sequence[str]) -> list[str]:
+    """The words with the command first; `run` if there is none."""
+    words = [SPELLINGS.get(word, word) for word in words]
+    if any(word in ("-h", "--help", "--version") for word in words[:1]):
+        return words
+    takes_value = {
+        name
+        for option in run.params
+        if isinstance(option, click.Option) and not option.is_flag
+        for name in option.opts
+    }
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word == "--" or not word.startswith("-") or word == "-":
+            break
+        at += 2 if word in takes_value else 1
+    if at < len(words) and words[at] in cli.commands:
+        return [words[at], *words[:at], *words[at + 1 :]]
+    if at < len(words) and ":" not in words[at] and words[at] != "--":
+        return [words[at], *words[:at], *words[at + 1 :]]  # unknown: click says so
+    return ["run", *words]
+
+
+def main(words: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit."""
+    try:
+        result = cli.main(arranged(sys.argv[1:] if words is None else words), standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        _exit(error.exit_code)
+    except click.exceptions.Abort:
+        _exit(INTERRUPTED)
+    except KeyboardInterrupt:
+        _exit(INTERRUPTED)
+    except BrokenPipeError:
+        _exit(0)
+    except SoloistError as error:
+        click.echo(f"soloist: {error}", err=True)
+        _exit(error.exit_code)
+    _exit(result if isinstance(result, int) else 0)
+
+
+def _exit(code: int) -> NoReturn:
+    """Exit without a word about a pipe that the reader closed."""
+    try:
+        sys.stdout.flush()
+    except (BrokenPipeError, ValueError, OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)

@@ -1,0 +1,100 @@
+"""Text from messages, made harmless before it reaches a terminal, and output that says when it cannot be written."""
+
+import errno
+import fcntl
+import os
+import re
+import select
+import stat
+import struct
+import sys
+import termios
+import time
+from collections.abc import Sequence
+
+from soloist.errors import OutputError
+
+_HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
+"""Control characters, backslash, what reorders or breaks a line, and (as surrogates) bytes that are no text."""
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
+
+
+def harmless(data: bytes) -> str:
+    """One line: control characters, invalid bytes and backslashes escaped; the same on a terminal and in a pipe."""
+    return _HARMFUL.sub(_escape, data.decode(errors="surrogateescape"))
+
+
+def _escape(found: re.Match[str]) -> str:
+    letter = found[0]
+    if letter in _SHORT:
+        return _SHORT[letter]
+    code = ord(letter)
+    if code >= 0xDC80 and code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def write(text: str) -> None:
+    """Write to stdout and flush.
+
+    Raises:
+        BrokenPipeError: the reader has closed the pipe.
+        OutputError: it cannot be written (disk full, closed).
+    """
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", None) == errno.EPIPE:
+            raise BrokenPipeError from None
+        raise OutputError(f"the output cannot be written: {getattr(error, 'strerror', None) or error}") from None
+
+
+def write_lines(lines: Sequence[str]) -> int:
+    """Write lines and flush; answers how many of them were taken before the reader, if any, closed the pipe.
+
+    Into a pipe they go one by one, each only when the one before it was read: so `getErrors | head -5` removes five,
+    not all that fit into the pipe's buffer.
+    """
+    if not _is_pipe():
+        try:
+            write("".join(lines))
+        except BrokenPipeError:
+            return 0
+        return len(lines)
+    for taken, line in enumerate(lines):
+        try:
+            write(line)
+        except BrokenPipeError:
+            return taken
+        if not _was_read():
+            return taken
+    return len(lines)
+
+
+def _is_pipe() -> bool:
+    try:
+        return stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _was_read() -> bool:
+    """Wait until the pipe is empty; False if the reader closed it first."""
+    output = sys.stdout.fileno()
+    watch = select.poll()
+    watch.register(output, 0)
+    waited = 0
+    while True:
+        try:
+            unread = struct.unpack("i", fcntl.ioctl(output, termios.FIONREAD, b"\0\0\0\0"))[0]
+        except OSError:
+            return True  # this system does not tell: flushed is all that can be known
+        if unread == 0:
+            return True
+        if watch.poll(0):
+            return False
+        waited += 1
+        time.sleep(0 if waited < 50 else 0.001)

@@ -1,0 +1,149 @@
+"""`run`, and no command: one instance."""
+
+import importlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from soloist.cli.connection import Target, connects
+from soloist.errors import UsageError
+
+if TYPE_CHECKING:
+    from soloist.app import App
+    from soloist.runtime.instance import Instance
+
+INTERRUPTED = 130
+LOOK = 0.1
+"""Seconds between looks at whether everything is done (--until-empty)."""
+
+LONELY = 2.0
+"""Seconds after which a generator without a handler says so."""
+
+
+@click.command("run")
+@click.argument("module_app", metavar="[MODULE:APP]", required=False)
+@click.option("--interval", metavar="SECONDS", type=click.FloatRange(0), help="Of the default application. 0: as fast as it goes.  [default: 0.5]")
+@click.option("--error-rate", metavar="P", type=click.FloatRange(0, 1), help="Of the default application.  [default: 0.05]")
+@click.option("--count", metavar="N", type=click.IntRange(1), help="Generate until the namespace has published N in all.")
+@click.option("--until-empty", is_flag=True, help="With --count: exit when N are published and none is pending or claimed.")
+@click.option("--role", type=click.Choice(["any", "handler"]), default="any", show_default=True, help="handler: never generates.")
+@click.option("--events", "as_events", is_flag=True, help="One JSON object per line on stdout; everything else to stderr.")
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True)
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@connects
+def run(target: Callable[..., Target], module_app: str | None, as_events: bool, log_level: str, log_format: str, role: str, **demo: Any) -> int:
+    """Run one instance: of the default application, or of your own App.
+
+    Start it as often as you like, on as many machines as you like: one generates, all others handle.
+    """
+    from soloist.cli import logs
+    from soloist.cli.account import listener
+    from soloist.events import Events
+    from soloist.runtime.instance import Instance, Part
+    from soloist.store.fitness import check_fit
+
+    if demo["until_empty"] and demo["count"] is None:
+        raise UsageError("--until-empty needs --count: otherwise there is no end to wait for.")
+    logs.set_up(log_level, log_format)
+    app = _own_app(module_app, demo) if module_app else _default_app(demo)
+    goal = target(app.name, needs_connection=module_app is not None)
+    check_fit(goal.server, embedded=goal.embedded)
+    account = listener(as_events)
+    part = Part(may_generate=role == "any", until=demo["count"])
+    instance = Instance(app, goal.server, goal.namespace, goal.settings, Events(account), part)
+    received = _listen_for_signals(instance)
+    instance.start()
+    begun = time.monotonic()
+    try:
+        _watch(instance, goal, demo)
+        finished = time.monotonic() - begun
+    finally:
+        instance.stop()
+        account.finish()
+    if instance.failure is not None:
+        raise instance.failure
+    if demo["until_empty"] and not received:
+        _report(demo["count"], finished, as_events)
+    return INTERRUPTED if signal.SIGINT in received else 0
+
+
+def _default_app(demo: dict[str, Any]) -> "App":
+    from soloist import demo as default
+
+    interval, rate = demo["interval"], demo["error_rate"]
+    return default.build(
+        default.INTERVAL if interval is None else interval, default.ERROR_RATE if rate is None else rate
+    )
+
+
+def _own_app(where: str, demo: dict[str, Any]) -> "App":
+    from soloist.app import App
+
+    given = [name for name, value in demo.items() if value]
+    if given:
+        raise UsageError(f"--{given[0].replace('_', '-')} belongs to the default application, not to your own App.")
+    module_name, colon, attribute = where.partition(":")
+    if not colon or not module_name or not attribute:
+        raise UsageError(f"{where!r} is not MODULE:APP (for example shop.orders:app).")
+    sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module_name), attribute)
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{where}: {error}. Looked in the current folder and where Python looks.") from None
+    except AttributeError:
+        raise UsageError(f"{where}: module {module_name!r} has no {attribute!r}.") from None
+    if not isinstance(found, App):
+        raise UsageError(f"{where}: {attribute!r} is a {type(found).__name__}, not a soloist.App.")
+    return found
+
+
+def _listen_for_signals(instance: "Instance") -> list[int]:
+    """The first signal: quiet, finish or give back, leave. The second: go at once; nothing is lost then either."""
+    received: list[int] = []
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        if received:
+            os._exit(INTERRUPTED if number == signal.SIGINT else 0)
+        received.append(number)
+        instance.ask_to_stop()
+
+    signal.signal(signal.SIGINT, on_signal)
+    signal.signal(signal.SIGTERM, on_signal)
+    return received
+
+
+def _watch(instance: "Instance", goal: Target, demo: dict[str, Any]) -> None:
+    """Wait for the end: a signal, a failure, or (--until-empty) nothing left to do."""
+    from soloist.errors import Unavailable
+    from soloist.inspector import Inspector
+
+    inspector = Inspector(goal.server, goal.namespace) if demo["until_empty"] else None
+    lonely_since = time.monotonic()
+    while not instance.wait(LOOK if inspector or lonely_since else None):
+        if lonely_since and not _is_lonely(instance):
+            lonely_since = 0.0 if instance.instances else lonely_since
+        elif lonely_since and time.monotonic() - lonely_since > LONELY:
+            click.echo("No handler is there yet: start the same command once more, here or on another machine.", err=True)
+            lonely_since = 0.0
+        if inspector is not None:
+            try:
+                seen = inspector.snapshot()
+            except Unavailable:
+                continue
+            if seen.published >= demo["count"] and seen.pending + seen.claimed == 0:
+                return
+
+
+def _is_lonely(instance: "Instance") -> bool:
+    return instance.played > 0 and instance.instances == 1 and not instance.app.generator_handles
+
+
+def _report(messages: int, seconds: float, as_events: bool) -> None:
+    text = f"{messages:,} messages in {seconds:.2f} s: {messages / seconds:,.0f} a second"
+    click.echo(text, err=as_events)

@@ -1,0 +1,41 @@
+"""`server start|stop|status`: the embedded server."""
+
+import click
+
+NEGATIVE = 1
+
+
+@click.group("server")
+def server() -> None:
+    """The embedded server of this user on this machine."""
+
+
+@server.command("start")
+def start() -> None:
+    """Start it, if it does not run. It stops by itself when nobody has used it for ten seconds."""
+    from soloist import embedded
+
+    held = embedded.acquire()
+    click.echo(f"{'started' if held.started else 'it runs already'}: port {held.port}, process {held.pid}, in {held.folder}")
+    held.release()
+
+
+@server.command("stop")
+def stop() -> None:
+    """Stop it now, whoever uses it. Its data stays."""
+    from soloist import embedded
+
+    click.echo("stopped" if embedded.stop() else "it did not run")
+
+
+@server.command("status")
+def status() -> int:
+    """Whether it runs, and where. Exit 1 if it does not."""
+    from soloist import embedded
+
+    found = embedded.status()
+    if found is None:
+        click.echo("it does not run")
+        return NEGATIVE
+    click.echo(f"runs: port {found.port}, process {found.pid}, {found.version}, in {found.folder}")
+    return 0

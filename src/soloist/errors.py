@@ -1,0 +1,70 @@
+"""Every error that soloist raises, each a sentence with its remedy.
+
+    SoloistError                     exit code
+    ├── UsageError                   2    a wrong option, setting or target
+    │   └── NamespaceError           2    the namespace belongs to another App or protocol
+    ├── ServerError                  3    the server cannot be reached or refuses us
+    │   ├── Unavailable              3    … at this moment; after the start it is simply tried again
+    │   ├── UnfitServer              3    … for good: too old, evicting, read-only
+    │   └── EmbeddedServerError      3    the embedded server cannot be started
+    ├── OutputError                  4    the output cannot be written
+    └── Defect                       70   a mistake of ours
+
+    Reject                           raised by a handler: this message is erroneous
+"""
+
+
+class SoloistError(Exception):
+    """Base of all. The message is meant for the person at the terminal."""
+
+    exit_code = 70
+
+
+class UsageError(SoloistError):
+    """A wrong option, setting or target; the message names it and the allowed range."""
+
+    exit_code = 2
+
+
+class NamespaceError(UsageError):
+    """The namespace belongs to another App, or speaks another version of the protocol."""
+
+
+class ServerError(SoloistError):
+    """The server cannot be reached, or refuses us."""
+
+    exit_code = 3
+
+
+class Unavailable(ServerError):
+    """No answer that could be relied on: whether the call was carried out is unknown.
+
+    Attributes:
+        refused: True when the server itself said that it would not carry it out now.
+    """
+
+    def __init__(self, message: str, *, refused: bool = False) -> None:
+        super().__init__(message)
+        self.refused = refused
+
+
+class UnfitServer(ServerError):
+    """The server works, but not for us; the message says what to change."""
+
+
+class EmbeddedServerError(ServerError):
+    """The embedded server cannot be found or started."""
+
+
+class OutputError(SoloistError):
+    """What was to be printed could not be written: disk full, closed."""
+
+    exit_code = 4
+
+
+class Defect(SoloistError):
+    """Something that cannot happen, happened."""
+
+
+class Reject(Exception):  # noqa: N818 - a handler says `raise Reject("why")`; it is a verdict, not an error of ours
+    """Raised by a handler: this message is erroneous. It goes to the error store with this reason."""

@@ -1,0 +1,97 @@
+"""Message: what a handler is given. ErrorRecord: what is left of one that failed."""
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from soloist.store.envelope import Envelope, unpack
+
+DEFAULT_KIND = "default"
+
+T = TypeVar("T")
+
+
+class Message:
+    """One message in the hands of a handler. Taken apart only when something of it is asked for."""
+
+    __slots__ = ("_envelope", "_parts", "attempt")
+
+    def __init__(self, envelope: bytes, attempt: int = 1) -> None:
+        self._envelope = envelope
+        self._parts: Envelope | None = None
+        self.attempt = attempt
+
+    @property
+    def _unpacked(self) -> Envelope:
+        if self._parts is None:
+            self._parts = unpack(self._envelope)
+        return self._parts
+
+    @property
+    def id(self) -> str:
+        """`SEQ-TAG`, unique for ever."""
+        return self._unpacked.id
+
+    @property
+    def key(self) -> str:
+        """The idempotency key: the source's own, else the id."""
+        return self._unpacked.key
+
+    @property
+    def kind(self) -> str:
+        return self._unpacked.kind
+
+    @property
+    def data(self) -> bytes:
+        """The body as it was published."""
+        return self._unpacked.body
+
+    @property
+    def body(self) -> str:
+        """The body as text; bytes that are no text become replacement characters."""
+        return self._unpacked.body.decode(errors="replace")
+
+    @property
+    def published_at(self) -> float:
+        """Seconds since the epoch, by the server's clock."""
+        return self._unpacked.published_at / 1000
+
+    def json(self, type: type[T] | Any = Any) -> T | Any:  # noqa: A002 - reads as `message.json(Order)`
+        """The body as JSON, checked against a type if one is given."""
+        return msgspec.json.decode(self._unpacked.body, type=type)
+
+    def __repr__(self) -> str:
+        return f"<Message {self.id} of kind {self.kind}, attempt {self.attempt}>"
+
+
+def encode_body(value: Any) -> bytes:
+    """What a source returned, as bytes: text and bytes as they are, anything else as JSON."""
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, bytes):
+        return value
+    return msgspec.json.encode(value)
+
+
+class Details(msgspec.Struct, omit_defaults=True):
+    """Why a message failed, as its handler (or the judge of a poison message) writes it down."""
+
+    reason: str
+    type: str
+    handler: str
+    attempts: int
+    traceback: str | None = None
+
+
+@dataclass(frozen=True)
+class ErrorRecord:
+    """A failed message at rest in the error store."""
+
+    id: str
+    key: str
+    kind: str
+    data: bytes
+    published_at: float
+    failed_at: float
+    details: Details

@@ -1,0 +1,209 @@
+"""The handler: claims messages, runs the user's function, records the outcome.
+
+One thread handles and calls; a second one, the recorder, steps in when a message takes longer than 10 ms: it records
+what was done before it and gives back what waits behind it, so that a slow message holds up nothing else.
+"""
+
+import logging
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from soloist.errors import Reject, Unavailable
+from soloist.message import Details, Message
+from soloist.runtime.batching import FLUSH, Batching
+from soloist.runtime.patience import Patience
+from soloist.runtime.turns import Desk, Outcome, Turns
+from soloist.store.envelope import id_of
+from soloist.store.link import Link
+from soloist.store.replies import Superseded
+
+if TYPE_CHECKING:
+    from soloist.runtime.instance import Instance
+
+TRACEBACK_LENGTH = 8192
+
+log = logging.getLogger("soloist")
+
+
+class Handler:
+    """Plays the handler's part of an instance while it should."""
+
+    def __init__(self, instance: "Instance", functions: Mapping[str, Callable[[Message], Any]]) -> None:
+        self._instance = instance
+        self._functions = functions
+        self._kinds = tuple(functions)
+        self._batching = Batching(instance.settings.batch)
+        settings, server = instance.settings, instance.server
+        patience = Patience("handler", instance.outage)
+        self._turns = Turns(Link(server, settings.call_timeout), instance.keys, settings, self._kinds, patience)
+        self._block = settings.lease / 2
+        self._bell = Link(server, self._block + settings.call_timeout)
+        self._bell_patience = Patience("bell", instance.outage)
+        self._desk = Desk(instance.incarnation)
+        self._wanted = threading.Event()
+        self._awake = threading.Event()
+        self._stopping = False
+        self._at_the_bell = False
+        self._done = threading.Event()
+        self.threads = [
+            threading.Thread(target=instance.guard(self._handle), name="handler", daemon=True),
+            threading.Thread(target=instance.guard(self._record), name="recorder", daemon=True),
+        ]
+
+    def start(self) -> None:
+        for thread in self.threads:
+            thread.start()
+
+    def play(self, wanted: bool) -> None:
+        """Handle, or (generating, paused) give back what was not begun and take no more."""
+        if wanted:
+            self._wanted.set()
+        else:
+            self._wanted.clear()
+            self._awake.set()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it works on a message now."""
+        return self._desk.in_hand is not None
+
+    @property
+    def holds(self) -> bool:
+        return not self._desk.is_empty
+
+    def stop(self, within: float) -> bool:
+        """Take no more, finish the message in hand; True if that was done in time.
+
+        A handler that waits at the bell holds nothing: it is not waited for. A token that it takes then costs the
+        others a heartbeat at most.
+        """
+        self._stopping = True
+        self._awake.set()
+        self._wanted.set()
+        deadline = time.monotonic() + within
+        while not self._done.wait(0.005):
+            if self._at_the_bell and self._desk.is_empty:
+                return True
+            if time.monotonic() >= deadline:
+                return False
+        return True
+
+    # the thread that handles
+
+    def _handle(self) -> None:
+        try:
+            while not self._stopping:
+                desk = self._current_desk()
+                if not self._wanted.is_set():
+                    self._turn(desk, 0, give_back=True)
+                    self._wanted.wait()
+                    continue
+                self._turn(desk, max(0, self._batching.size - len(desk.waiting)))
+                if desk.waiting:
+                    self._work_through(desk)
+                elif self._wait_at_the_bell(desk) and (self._stopping or not self._wanted.is_set()):
+                    self._turn(desk, 0, even_if_empty=True)  # it rings again: the token was somebody else's
+            self._turn(self._desk, 0, give_back=True)
+        finally:
+            self._done.set()
+
+    def _current_desk(self) -> Desk:
+        incarnation = self._instance.incarnation
+        if self._desk.incarnation is not incarnation:
+            self._desk = Desk(incarnation)
+        return self._desk
+
+    def _turn(self, desk: Desk, want: int, *, give_back: bool = False, even_if_empty: bool = False) -> None:
+        if want == 0 and desk.is_empty and not even_if_empty:
+            return
+        try:
+            recorded, failed = self._turns.take(desk, want, give_back=give_back, is_hopeless=self._is_hopeless)
+        except Superseded as superseded:
+            self._instance.be_reborn(desk.incarnation, superseded.what)
+            return
+        except Unavailable:
+            return  # stopping, and the server is away: what we hold will be reclaimed
+        if recorded:
+            self._instance.events.count_handled(recorded, failed)
+
+    def _is_hopeless(self) -> bool:
+        return self._instance.is_out_of_time
+
+    def _work_through(self, desk: Desk) -> None:
+        functions, waiting, outcomes = self._functions, desk.waiting, desk.outcomes
+        self._awake.set()
+        self._instance.heart.hurry_if_slow()
+        begun = time.monotonic()
+        until, count = begun + FLUSH, 0
+        while True:
+            try:
+                kind, envelope = waiting.popleft()
+            except IndexError:
+                break
+            message_id = id_of(envelope)
+            desk.in_hand = message_id
+            deaths, retries = desk.attempts.pop(message_id, (0, 0)) if desk.attempts else (0, 0)
+            try:
+                functions[kind](Message(envelope, 1 + deaths + retries))
+                outcomes.append(Outcome(kind, message_id, None))
+            except (Exception, SystemExit) as error:
+                outcomes.append(Outcome(kind, message_id, self._details(error, 1 + deaths + retries)))
+            desk.in_hand = None
+            count += 1
+            if time.monotonic() > until:
+                break
+        self._batching.worked(count, time.monotonic() - begun)
+        if len(waiting) > self._batching.size:
+            self._turn(desk, 0, give_back=True)
+
+    def _details(self, error: BaseException, attempt: int) -> bytes:
+        rejected = isinstance(error, Reject)
+        trace = None if rejected else "".join(traceback.format_exception(error))[-TRACEBACK_LENGTH:]
+        details = Details(
+            reason=str(error) or type(error).__name__,
+            type=type(error).__name__,
+            handler=self._instance.incarnation.id,
+            attempts=attempt,
+            traceback=trace,
+        )
+        return msgspec.json.encode(details)
+
+    def _wait_at_the_bell(self, desk: Desk) -> bool:
+        """Block until there may be work; True if a token was taken.
+
+        Beats ring where there is work and silence, so nothing is asked in vain when the wait ends without a token.
+        """
+        bells = [self._instance.keys.bell(kind) for kind in self._kinds]
+        while self._wanted.is_set() and not self._stopping and desk.incarnation is self._instance.incarnation:
+            self._at_the_bell = True
+            try:
+                token = self._bell.command("BLPOP", *bells, self._block)
+            except Unavailable as error:
+                time.sleep(self._bell_patience.failed(error))
+                return False
+            finally:
+                self._at_the_bell = False
+            self._bell_patience.well()
+            if token is not None:
+                return True
+        return False
+
+    # the thread that records what is done while a message takes long
+
+    def _record(self) -> None:
+        while not self._done.is_set():
+            desk = self._desk
+            if desk.in_hand is None and not desk.waiting:
+                self._awake.wait()
+                self._awake.clear()
+                desk = self._desk
+            self._done.wait(FLUSH)
+            if desk.in_hand is None or not (desk.outcomes or desk.waiting) or desk.incarnation.over:
+                continue
+            if time.monotonic() - desk.recorded_at > FLUSH or not self._wanted.is_set():
+                self._turn(desk, 0, give_back=True)

@@ -1,0 +1,164 @@
+"""The heart: beats on its own thread and connection, and acts on what it hears.
+
+It beats only while the threads that it speaks for are alive: an instance whose handler has died must not look well.
+"""
+
+import threading
+import time
+from typing import Protocol
+
+from soloist.errors import Unavailable
+from soloist.runtime.clock import ServerClock
+from soloist.runtime.incarnation import Incarnation, new_tag
+from soloist.runtime.last_will import LastWill
+from soloist.runtime.patience import Outage, Patience
+from soloist.settings import Settings
+from soloist.store.keys import Keys
+from soloist.store.link import Link
+from soloist.store.presence import Heard, beat, reclaim
+from soloist.store.replies import Superseded
+from soloist.store.server import Server
+
+
+class Body(Protocol):
+    """Whom a heart beats for: an instance, or a drainer."""
+
+    server: Server
+    keys: Keys
+    settings: Settings
+    outage: Outage
+    clock: ServerClock
+    incarnation: Incarnation
+
+    @property
+    def played(self) -> int:
+        """The term that it plays, 0 for none."""
+
+    @property
+    def may_generate(self) -> bool: ...
+
+    @property
+    def is_busy(self) -> bool: ...
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether all that the heart speaks for is alive."""
+
+    def heard(self, heard: Heard, incarnation: Incarnation, played: int, sent: float) -> None:
+        """Act on a beat's answer."""
+
+    def reclaimed(self, victim: str, messages: int) -> None: ...
+
+    def be_reborn(self, incarnation: Incarnation, what: str) -> None: ...
+
+
+class Heart:
+    """Beats, and keeps the last will."""
+
+    def __init__(self, body: Body, guard: "Guard") -> None:
+        self._body = body
+        self._link = Link(body.server, body.settings.call_timeout)
+        self._patience = Patience("heart", body.outage)
+        self._wake = threading.Event()
+        self._stopped = threading.Event()
+        self._wait = 0.0
+        self._tag = new_tag()
+        self._beaten = threading.Condition()
+        self._beats = 0
+        self._will = LastWill(self, body, guard)
+        self.threads = [threading.Thread(target=guard(self._run), name="heart", daemon=True)]
+
+    def start(self) -> None:
+        self._will.start()
+        for thread in self.threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._wake.set()
+        self._will.stop()
+        for thread in self.threads:
+            if thread is not threading.current_thread():
+                thread.join(2 * self._body.settings.call_timeout + 1)
+
+    def hurry(self) -> None:
+        """Beat at once."""
+        self._wake.set()
+
+    def hurry_if_slow(self) -> None:
+        """Beat at once if the next beat is further away than a heartbeat: we hold messages from now on."""
+        if self._wait > self._body.settings.heartbeat:
+            self._wake.set()
+
+    def beat_and_wait(self, within: float) -> bool:
+        """Beat at once and wait until that beat was answered; False if it was not in time."""
+        with self._beaten:
+            wanted = self._beats + 2 if self._wait == 0 else self._beats + 1
+            self._wake.set()
+            return self._beaten.wait_for(lambda: self._beats >= wanted, timeout=within)
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._wait = 0.0
+            wait = self._beat()
+            with self._beaten:
+                self._wait = wait
+            self._wake.wait(wait)
+            self._wake.clear()
+
+    def _beat(self) -> float:
+        """One beat; answers how long to wait for the next."""
+        body = self._body
+        if not body.is_sound:
+            return body.settings.heartbeat
+        incarnation, played = body.incarnation, body.played
+        sent = time.monotonic()
+        try:
+            heard = beat(
+                self._link,
+                body.keys,
+                incarnation.who,
+                body.settings,
+                term=played,
+                may_generate=body.may_generate,
+                busy=body.is_busy,
+                will=self._will.number,
+                tag=self._tag,
+            )
+        except Unavailable as error:
+            return self._patience.failed(error)
+        except Superseded as superseded:
+            body.be_reborn(incarnation, superseded.what)
+            return 0.0
+        self._patience.well()
+        body.clock.heard(sent, time.monotonic(), heard.now_ms)
+        if heard.role == "elected":
+            self._tag = new_tag()
+        body.heard(heard, incarnation, played, sent)
+        with self._beaten:
+            self._beats += 1
+            self._beaten.notify_all()
+        self._reclaim(incarnation, heard.gone)
+        return heard.next_ms / 1000
+
+    def _reclaim(self, judge: Incarnation, gone: list[str]) -> None:
+        """Take back what those hold who are gone. An unknown outcome needs no care: the next beat names them again."""
+        body = self._body
+        for victim in gone:
+            try:
+                messages = reclaim(self._link, body.keys, victim, judge.id, body.settings, judge.who.kinds)
+            except Unavailable as error:
+                self._patience.failed(error)
+                return
+            if messages is not None:
+                body.reclaimed(victim, messages)
+
+
+class Guard(Protocol):
+    """Wraps the main function of a thread: an exception ends the instance instead of the thread alone."""
+
+    def __call__(self, function: "ThreadMain") -> "ThreadMain": ...
+
+
+class ThreadMain(Protocol):
+    def __call__(self) -> None: ...

@@ -1,0 +1,236 @@
+"""An instance: joins, plays a role, goes quiet, leaves; and is reborn when Redis no longer knows it."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from soloist.app import App
+from soloist.errors import Defect, SoloistError, Unavailable
+from soloist.events import Events
+from soloist.runtime.clock import ServerClock
+from soloist.runtime.election import Consequence, consequence
+from soloist.runtime.generator import Generator
+from soloist.runtime.handler import Handler
+from soloist.runtime.heartbeat import Heart
+from soloist.runtime.incarnation import Incarnation, introduce
+from soloist.runtime.patience import Outage, Patience
+from soloist.runtime.played_term import PlayedTerm
+from soloist.settings import Settings
+from soloist.store.keys import Keys
+from soloist.store.link import Link
+from soloist.store.presence import Heard, join, leave
+from soloist.store.server import Server
+
+log = logging.getLogger("soloist")
+
+
+@dataclass(frozen=True)
+class Part:
+    """What an instance may do.
+
+    Attributes:
+        may_generate: False for one that only handles.
+        until: the generator stops at this sequence number.
+    """
+
+    may_generate: bool = True
+    until: int | None = None
+
+
+class Instance:
+    """One running instance of an App."""
+
+    def __init__(
+        self, app: App, server: Server, namespace: str, settings: Settings, events: Events, part: Part | None = None
+    ) -> None:
+        self.app = app
+        self.server = server
+        self.keys = Keys(namespace)
+        self.settings = settings
+        self.events = events
+        self.outage = Outage()
+        self.clock = ServerClock()
+        self._part = part or Part()
+        self._control = Link(server, settings.call_timeout)
+        self._lock = threading.RLock()
+        self._birth = threading.Lock()
+        self._term: PlayedTerm | None = None
+        self._quiet = False
+        self._stop_by: float | None = None
+        self._stop_requested = threading.Event()
+        self.failure: BaseException | None = None
+        self.instances = 0
+        """How many instances the last beat saw."""
+
+    # what the heart asks
+
+    @property
+    def played(self) -> int:
+        term = self._term
+        return term.number if term is not None else 0
+
+    @property
+    def may_generate(self) -> bool:
+        return self._part.may_generate and bool(self.app.sources) and not self._quiet
+
+    @property
+    def is_busy(self) -> bool:
+        return self.handler.is_busy
+
+    @property
+    def is_sound(self) -> bool:
+        threads = [] if self._quiet else [*self.generator.threads, *self.handler.threads]
+        return all(thread.is_alive() for thread in threads)
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether stopping has taken as long as it may."""
+        return self._stop_by is not None and time.monotonic() >= self._stop_by
+
+    # life
+
+    def start(self) -> None:
+        """Join and begin to play. Raises what the first contact says."""
+        self.app.check()
+        self.incarnation = self._join(0)
+        self.events.joined(self.incarnation.number, self.incarnation.id)
+        self.handler = Handler(self, self.app.handlers)
+        self.generator = Generator(self, self.app.sources, self._part.until)
+        self.heart = Heart(self, self.guard)
+        self.handler.start()
+        self.generator.start()
+        self._cast()
+        self.heart.start()
+
+    def wait(self, within: float | None = None) -> bool:
+        """Wait until somebody asks it to stop, or it failed; True if so."""
+        return self._stop_requested.wait(within)
+
+    def ask_to_stop(self) -> None:
+        self._stop_requested.set()
+
+    def stop(self) -> None:
+        """Quiet, finish or give back, leave."""
+        self._stop_by = time.monotonic() + self.settings.stop_timeout
+        self._stop_requested.set()
+        if self.failure is None:
+            self.events.tell("quiet")
+        self._quiet = True
+        self.generator.stop(self.settings.call_timeout * 2)
+        if self._term is not None:
+            self._end_term()
+            self.heart.hurry()  # resigns: a successor need not wait for us to finish
+        self.handler.stop(max(0.0, self._stop_by - time.monotonic()))
+        self.heart.stop()
+        with self._birth:
+            self.incarnation.over = True
+            self._try_to_leave(self.incarnation)
+        self.events.tell("left")
+
+    def _join(self, number: int) -> Incarnation:
+        """Join under a new id each time: a join whose answer was lost is given up, never repeated."""
+        patience = Patience("join", self.outage)
+        while True:
+            who = introduce(self.app.name, tuple(self.app.handlers), number)
+            try:
+                joined = join(self._control, self.keys, who, self.settings)
+            except Unavailable as error:
+                if self.is_out_of_time or (number == 0 and not hasattr(self, "incarnation")):
+                    raise
+                time.sleep(patience.failed(error))
+                continue
+            patience.well()
+            return Incarnation.begin(who, joined)
+
+    def _try_to_leave(self, incarnation: Incarnation) -> None:
+        for _ in range(2):
+            try:
+                leave(self._control, self.keys, incarnation.id, self.settings, incarnation.who.kinds)
+                return
+            except Unavailable as error:
+                log.debug("leave.unknown reason=%r", str(error))
+
+    def be_reborn(self, incarnation: Incarnation, what: str) -> None:
+        """Redis does not know this incarnation any more, or no longer as we know ourselves: begin a new one."""
+        with self._birth:
+            if self.incarnation is not incarnation or incarnation.over:
+                return
+            incarnation.over = True
+            self._end_term()
+            self.events.tell("superseded", what=what)
+            self._try_to_leave(incarnation)
+            reborn = self._join(incarnation.number)
+            self.events.joined(reborn.number, reborn.id)
+            self.incarnation = reborn
+        self._cast()
+        self.heart.hurry()
+
+    # the role
+
+    def heard(self, heard: Heard, incarnation: Incarnation, played: int, sent: float) -> None:
+        """Act on a beat's answer."""
+        self.instances = heard.instances
+        self.events.tell_totals()
+        term = self._term
+        follows = consequence(heard, played, incarnation.highest)
+        if follows is Consequence.RENEWED and term is not None:
+            term.renewed(sent, self.settings.lease)
+        elif follows is Consequence.ADOPT and heard.term is not None and not self._quiet:
+            self._begin_term(PlayedTerm(heard.term, incarnation, sent, self.settings.lease))
+        elif follows is Consequence.LOSE_TERM and term is not None and term.number == played:
+            self.lose_term(term, "beat")
+        elif follows is Consequence.RESIGNED:
+            self._end_term()
+        elif follows is Consequence.BE_REBORN:
+            self.be_reborn(incarnation, "beat")
+
+    def _begin_term(self, term: PlayedTerm) -> None:
+        with self._lock:
+            if term.incarnation.over:
+                return
+            term.incarnation.highest = term.number
+            self._term = term
+        self.events.tell("elected", term=term.number, takeover_ms=term.takeover_ms)
+        self._cast()
+        self.generator.begin(term)
+
+    def lose_term(self, term: PlayedTerm, what: str) -> None:
+        """Only the term is over: id and claims stay, go on as a handler."""
+        with self._lock:
+            if self._term is not term:
+                return
+            self._end_term()
+        self.events.tell("superseded", what=what, term=term.number)
+        self._cast()
+
+    def _end_term(self) -> None:
+        with self._lock:
+            if self._term is not None:
+                self._term.end()
+                self._term = None
+
+    def _cast(self) -> None:
+        """Give each actor its part in the present role."""
+        generates = self._term is not None
+        self.handler.play(bool(self.app.handlers) and (not generates or self.app.generator_handles))
+
+    def reclaimed(self, victim: str, messages: int) -> None:
+        self.events.tell("reclaimed", **{"from": victim, "messages": messages})
+
+    # when something goes wrong
+
+    def guard(self, function: Callable[[], None]) -> Callable[[], None]:
+        """An exception in a thread ends the instance, not the thread alone."""
+
+        def guarded() -> None:
+            try:
+                function()
+            except BaseException as error:
+                if self.failure is None:
+                    self.failure = error if isinstance(error, SoloistError) else Defect(f"{type(error).__name__}: {error}")
+                    self.failure.__cause__ = None if self.failure is error else error
+                self._stop_requested.set()
+
+        return guarded

@@ -1,0 +1,136 @@
+#!lua flags=allow-oom
+-- A sign of life, and with it everything that follows from who is alive: extends the caller's presence and the term
+-- that it names, keeps the marks of the last wills and the line of successors, elects, and says whom to reclaim.
+-- Safe to repeat: nothing here is counted but the loss of a term.
+--
+-- KEYS
+--   instances  zset    id -> deadline, server ms
+--   drainers   zset    the same, of those that only look or drain
+--   wills      hash    id -> will
+--   line       hash    place 1 and 2 -> "id last_beat_ms idle_judge"
+--   instance   hash    the caller's own
+--   term       hash    term, instance, deadline, lease, call, seq, tag, since, renewed, takeover_ms, cursors, ticks
+--   totals     hash
+--   paused     hash    kind:NAME -> 1
+--   log        stream
+--   ...        lists   pending, again, suspect, bell of each kind
+-- ARGV
+--   id              text
+--   role            text  instance | drainer
+--   term            int   the term that the caller plays, 0 for none
+--   may_generate    int   0: not willing; from the holder: it resigns
+--   busy            int   1: it works on a message now
+--   will            int   which subscription of its will this is; another number: it was interrupted
+--   heartbeat_ms    int
+--   lease_ms        int
+--   claim_lease_ms  int
+--   channel         text  what the channels of the wills begin with
+--   tag             text  tag of the term, should it be elected now
+--   ...             text  the kinds that it handles
+-- REPLY
+--   OK now_ms role place next_ms instances gone term
+--        role: handler | generator (the named term was extended) | elected (it holds a term that it did not name)
+--              | superseded (the term that it named is over); gone: whom to reclaim; term: all fields, if elected
+--   SUPERSEDED   its presence is gone: be reborn
+local instances, drainers, wills, line, instance = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local term_key, totals, paused, log = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local id, role, named, may_generate, busy = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1', ARGV[5] == '1'
+local will_number, heartbeat_ms, lease_ms = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
+local claim_lease_ms, channel, tag = tonumber(ARGV[9]), ARGV[10], ARGV[11]
+local names = { unpack(ARGV, 12) }
+-- include: clock
+-- include: wills
+-- include: judge
+-- include: kinds
+-- include: log
+-- include: line
+local lists = kind_lists(10, names)
+
+local presence = role == 'drainer' and drainers or instances
+local heard = read_heard(instance)
+if not heard or not redis.call('ZSCORE', presence, id) then return { 'SUPERSEDED' } end
+
+local held = redis.call('HMGET', term_key, 'term', 'instance', 'deadline', 'lease', 'renewed')
+local term = { number = tonumber(held[1] or 0), holder = held[2] or '', deadline = tonumber(held[3] or 0),
+  lease = tonumber(held[4] or lease_ms), renewed = tonumber(held[5] or 0) }
+local places = read_line(line)
+local in_line = places[1].id == id or places[2].id == id
+local fast = busy or in_line or term.holder == id or role == 'drainer'
+
+-- Idle ones look only at those whose part they might take; the others look at everybody.
+local watched = fast and redis.call('HKEYS', wills) or { id, term.holder, places[1].id, places[2].id }
+local counts = listeners(channel, watched)
+local subscribed = counts ~= nil and (counts[id] or 0) > 0
+if has_gap(heard, lease_ms) then heard.since = now end
+if not subscribed then heard.will_since = 0
+elseif heard.will ~= will_number or heard.will_since == 0 or heard.since == now then heard.will_since = now end
+local judges = judge(heard)
+
+local others, gone, wake = {}, {}, claim_lease_ms
+for _, other in ipairs(watched) do
+  local will = other ~= id and read_will(redis.call('HGET', wills, other))
+  local deadline = will and tonumber(redis.call('ZSCORE', instances, other) or redis.call('ZSCORE', drainers, other))
+  if deadline then
+    if will.has and counts then
+      local zero = counts[other] > 0 and 0 or ((will.zero == 0 or will.zero > now) and now or will.zero)
+      if zero ~= will.zero then
+        will.zero = zero
+        write_will(wills, other, will)
+      end
+    end
+    if deadline > now + will.lease then -- the clock went back
+      deadline = now + will.lease
+      redis.call('ZADD', redis.call('ZSCORE', instances, other) and instances or drainers, deadline, other)
+    end
+    local dead_by_will = judges.by_will and executed(will, now)
+    others[other] = { marked = will.zero > 0, dead_by_will = dead_by_will }
+    if dead_by_will or (deadline < now and judges.by_lease(will.lease)) then gone[#gone + 1] = other end
+    if will.zero > 0 and not executed(will, now) then wake = math.min(wake, will.zero + grace_of(will) - now) end
+  end
+end
+
+local answer, elected = 'handler', {}
+if term.deadline > now + term.lease then
+  term.deadline = now + term.lease
+  redis.call('HSET', term_key, 'deadline', term.deadline)
+end
+if term.holder == id and not may_generate then
+  redis.call('HSET', term_key, 'instance', '', 'deadline', 0)
+  note(log, 'event', 'resigned', 'instance', id, 'term', term.number)
+elseif term.holder == id and named == term.number then
+  answer = 'generator'
+  redis.call('HSET', term_key, 'deadline', now + lease_ms, 'lease', lease_ms, 'renewed', now)
+elseif term.holder == id then
+  answer = 'elected'
+elseif named > 0 then
+  answer = 'superseded'
+  redis.call('HINCRBY', totals, 'superseded:beat', 1)
+  note(log, 'event', 'superseded', 'what', 'beat', 'instance', id, 'term', named)
+elseif may_generate then
+  local holder_known = others[term.holder] ~= nil
+  local open = not holder_known or (term.deadline < now and judges.by_lease(term.lease)) or others[term.holder].dead_by_will
+  if open and not (busy and idle_judge_in_line(places, id, others, heartbeat_ms)) then
+    answer = 'elected'
+    local takeover_ms = term.renewed > 0 and math.max(0, now - term.renewed) or 0
+    redis.call('HSET', term_key, 'term', term.number + 1, 'instance', id, 'deadline', now + lease_ms, 'lease', lease_ms,
+      'call', 0, 'tag', tag, 'since', now, 'renewed', now, 'takeover_ms', takeover_ms)
+    redis.call('HSETNX', term_key, 'seq', 0)
+    note(log, 'event', 'elected', 'instance', id, 'term', term.number + 1, 'takeover_ms', takeover_ms)
+  elseif holder_known and term.deadline >= now then
+    wake = math.min(wake, term.deadline - now + 1)
+  end
+end
+if answer == 'elected' then elected = redis.call('HGETALL', term_key) end
+
+local waits = may_generate and (answer == 'handler' or answer == 'superseded') and role == 'instance'
+local place = take_place(line, places, waits and id, others, term.holder, not busy and (judges.by_will or judges.by_lease(lease_ms)), heartbeat_ms, id)
+fast = busy or place > 0 or answer == 'generator' or answer == 'elected' or role == 'drainer'
+local interval = fast and heartbeat_ms or math.max(heartbeat_ms, math.floor(lease_ms / 4))
+
+redis.call('ZADD', presence, now + claim_lease_ms, id)
+redis.call('HSET', instance, 'beat', now, 'since', heard.since, 'will', will_number, 'will_since', heard.will_since)
+write_will(wills, id, { has = subscribed, interval = interval, zero = 0, lease = claim_lease_ms })
+for _, name in ipairs(names) do
+  if work_in(lists[name]) > 0 and redis.call('HEXISTS', paused, 'kind:' .. name) == 0 then ring(lists[name]) end
+end
+return { 'OK', now, answer, place, math.max(1, math.min(interval, wake)), redis.call('ZCARD', instances), gone, elected }

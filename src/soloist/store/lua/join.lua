@@ -1,0 +1,51 @@
+#!lua flags=allow-oom
+-- An instance (or a drainer) takes its place in the namespace. Never repeated: an unknown answer means a new id, so a
+-- late copy makes at most a presence that nobody extends, which its lease ends.
+--
+-- KEYS
+--   meta       hash    protocol, app, numbers given so far
+--   presence   zset    `instances` or `drainers`: id -> deadline, server ms
+--   wills      hash    id -> will
+--   instance   hash    the caller's own
+--   kinds      set     kinds known
+--   log        stream  the common log
+-- ARGV
+--   id              text  the new id
+--   number          int   the number to keep (a rebirth), 0 for a new one, -1 for none (a drainer)
+--   app             text  the App's name; empty: whatever is there (a drainer)
+--   protocol        int   the version of the protocol that the caller speaks
+--   host            text
+--   pid             int
+--   claim_lease_ms  int
+--   interval_ms     int   its beat interval to begin with
+--   ...             text  the kinds that it handles
+-- REPLY
+--   OK number stamp now_ms
+--   PROTOCOL version   the namespace speaks another version; nothing was changed
+--   APP name           the namespace belongs to another App; nothing was changed
+--   EMPTY              there is no such namespace, and the caller names no App
+--   TAKEN              this id is present already: a late copy; nothing was changed
+local meta, presence, wills, instance, kinds, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local id, number, app, protocol, host, pid = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local claim_lease_ms, interval_ms = tonumber(ARGV[7]), tonumber(ARGV[8])
+local names = { unpack(ARGV, 9) }
+-- include: clock
+-- include: wills
+-- include: log
+
+local there = redis.call('HMGET', meta, 'protocol', 'app')
+if not there[1] and app == '' then return { 'EMPTY' } end
+if there[1] and there[1] ~= protocol then return { 'PROTOCOL', there[1] } end
+if there[2] and app ~= '' and there[2] ~= app then return { 'APP', there[2] } end
+if redis.call('ZSCORE', presence, id) or redis.call('EXISTS', instance) == 1 then return { 'TAKEN' } end
+
+if not there[1] then redis.call('HSET', meta, 'protocol', protocol, 'app', app) end
+if number == 0 then number = redis.call('HINCRBY', meta, 'numbers', 1) end
+local stamp = text_us(now_us)
+redis.call('ZADD', presence, now + claim_lease_ms, id)
+redis.call('HSET', instance, 'number', number, 'host', host, 'pid', pid, 'started', now, 'turn', 0, 'stamp', stamp,
+  'before', '', 'beat', now, 'since', now, 'will', 0, 'will_since', 0, 'generated', 0, 'completed', 0, 'failed', 0)
+write_will(wills, id, { has = false, interval = interval_ms, zero = 0, lease = claim_lease_ms })
+for _, name in ipairs(names) do redis.call('SADD', kinds, name) end
+if number > 0 then note(log, 'event', 'joined', 'number', number, 'instance', id, 'host', host, 'pid', pid) end
+return { 'OK', number, stamp, now }

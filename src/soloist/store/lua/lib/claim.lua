@@ -1,0 +1,97 @@
+-- Parts of `next`: what is counted, and what is claimed.
+local MOST_BYTES, SUSPECT_WAITS_MS = 1048576, 10000
+local function all_claimed(of, ids)
+  for first = 1, #ids, 1000 do
+    local last = math.min(first + 999, #ids)
+    local found = redis.call('HMGET', of, unpack(ids, first, last))
+    for i = 1, last - first + 1 do
+      if not found[i] then return false end
+    end
+  end
+  return true
+end
+local function attempts_of(hash, envelopes)
+  if #envelopes == 0 or redis.call('EXISTS', hash) == 0 then return {} end
+  local ids, flat = {}, {}
+  for i, envelope in ipairs(envelopes) do ids[i] = id_of(envelope) end
+  for message_id, of in pairs(read_attempts(hash, ids)) do
+    flat[#flat + 1] = message_id
+    flat[#flat + 1] = of.deaths
+    flat[#flat + 1] = of.retries
+  end
+  return flat
+end
+local function count(totals_key, instance_key, of_groups)
+  for _, group in ipairs(of_groups) do
+    for _, what in ipairs({ 'completed', 'failed' }) do
+      if group[what] > 0 then
+        redis.call('HINCRBY', totals_key, what, group[what])
+        redis.call('HINCRBY', totals_key, what .. ':' .. group.name, group[what])
+        redis.call('HINCRBY', instance_key, what, group[what])
+      end
+    end
+  end
+end
+-- Up to `most` from the head of a list, and no more than MOST_BYTES in all (but always one): what is too much goes back.
+local function take(list, most, taken)
+  while most > 0 and taken.bytes < MOST_BYTES do
+    local batch = redis.call('LPOP', list, math.min(most, 250))
+    if not batch then return most end
+    for i, envelope in ipairs(batch) do
+      taken.bytes = taken.bytes + #envelope
+      if taken.bytes > MOST_BYTES and #taken > 0 then
+        in_chunks(reversed({ unpack(batch, i) }), function(...) redis.call('LPUSH', list, ...) end)
+        return 0
+      end
+      taken[#taken + 1] = envelope
+    end
+    most = most - #batch
+  end
+  return most
+end
+-- A suspect of poison is claimed alone, so that a death is its own; `waiting` only one that has waited for long.
+local function take_suspect(lists, groups, holding, only_waiting)
+  for _, group in ipairs(groups) do
+    local head = group.want > 0 and redis.call('LINDEX', lists[group.name].suspect, 0)
+    local of = head and read_attempts(attempts, { id_of(head) })[id_of(head)]
+    if of and (not only_waiting or now - of.since >= SUSPECT_WAITS_MS) then
+      if holding == 0 then
+        redis.call('LPOP', lists[group.name].suspect)
+        redis.call('HSET', instance, 'alone', id_of(head))
+        return head, false
+      elseif of.hold < now then
+        of.hold = now + SUSPECT_WAITS_MS
+        write_attempts(attempts, id_of(head), of)
+        return nil, true
+      end
+    end
+  end
+  return nil, false
+end
+local function claim(lists, groups, holding, alone)
+  local open, taken = {}, { bytes = 0 }
+  for _, group in ipairs(groups) do
+    if group.want > 0 and redis.call('HEXISTS', paused, 'kind:' .. group.name) == 0 then open[#open + 1] = group end
+  end
+  if #open == 0 or (alone and redis.call('HEXISTS', claimed, alone) == 1) then return {}, false end
+  local suspect, hold = take_suspect(lists, open, holding, true)
+  if hold then return {}, true end
+  if not suspect then
+    local sharers = math.max(1, redis.call('ZCARD', instances))
+    for _, group in ipairs(open) do
+      local want = take(lists[group.name].again, group.want, taken)
+      local pending = want > 0 and redis.call('LLEN', lists[group.name].pending) or 0
+      if pending > 0 then take(lists[group.name].pending, math.min(want, math.ceil(pending / sharers)), taken) end
+    end
+    if #taken == 0 and holding == 0 then suspect = take_suspect(lists, open, holding, false) end
+  end
+  if suspect then taken[#taken + 1] = suspect end
+  local fields, envelopes = {}, {}
+  for i, envelope in ipairs(taken) do
+    envelopes[i] = envelope
+    fields[2 * i - 1] = id_of(envelope)
+    fields[2 * i] = envelope
+  end
+  in_chunks(fields, function(...) redis.call('HSET', claimed, ...) end)
+  return envelopes, false
+end

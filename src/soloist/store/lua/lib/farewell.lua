@@ -1,0 +1,31 @@
+-- What a departing instance leaves: its messages by number, and what is struck out with it.
+local function claimed_in_order(claimed)
+  local envelopes = redis.call('HVALS', claimed)
+  local numbers = {}
+  for _, envelope in ipairs(envelopes) do numbers[envelope] = tonumber(string.match(envelope, '^(%d+)')) or 0 end
+  table.sort(envelopes, function(one, other) return numbers[one] < numbers[other] end)
+  return envelopes
+end
+local function unknown_kinds(envelopes, lists)
+  local missing, seen = {}, {}
+  for _, envelope in ipairs(envelopes) do
+    local kind = kind_of(envelope)
+    if not lists[kind] and not seen[kind] then
+      seen[kind] = true
+      missing[#missing + 1] = kind
+    end
+  end
+  return missing
+end
+local function strike_out(keys, id)
+  redis.call('ZREM', keys.instances, id)
+  redis.call('ZREM', keys.drainers, id)
+  redis.call('HDEL', keys.wills, id)
+  for _, place in ipairs({ '1', '2' }) do
+    if string.match(redis.call('HGET', keys.line, place) or '', '^[^ ]*') == id then redis.call('HDEL', keys.line, place) end
+  end
+  if redis.call('HGET', keys.term, 'instance') == id then redis.call('HSET', keys.term, 'instance', '', 'deadline', 0) end
+  local drained = redis.call('HGETALL', keys.drained)
+  if #drained > 0 then store_records(keys.errors, keys.errors_by_time, drained) end
+  redis.call('DEL', keys.instance, keys.claimed, keys.drained)
+end

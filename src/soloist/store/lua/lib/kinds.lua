@@ -1,0 +1,23 @@
+-- The lists of each kind, from the tail of KEYS: pending, again, suspect, bell of each, in the order of the names.
+local function kind_lists(first_key, names)
+  local lists = {}
+  for i, name in ipairs(names) do
+    local at = first_key + 4 * (i - 1)
+    lists[name] = { pending = KEYS[at], again = KEYS[at + 1], suspect = KEYS[at + 2], bell = KEYS[at + 3] }
+  end
+  return lists
+end
+local function slice(values, first, count)
+  local part = {}
+  for i = first, first + count - 1 do part[#part + 1] = values[i] end
+  return part
+end
+local function id_of(envelope) return string.sub(envelope, 1, string.find(envelope, ' ', 1, true) - 1) end
+local function kind_of(envelope) return string.match(envelope, '^[^ ]+ ([^ ]+) ') end
+local function work_in(of)
+  return redis.call('LLEN', of.pending) + redis.call('LLEN', of.again) + redis.call('LLEN', of.suspect)
+end
+-- The bell is a hint with at most one token: the claim is the truth.
+local function ring(of)
+  if redis.call('LLEN', of.bell) == 0 then redis.call('RPUSH', of.bell, '1') end
+end

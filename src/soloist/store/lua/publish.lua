@@ -1,0 +1,83 @@
+#!lua
+-- The generator publishes one page of one source: messages, cursor and tick in one step, and the term is renewed.
+-- Numbered calls, one sender: a call that was applied already is answered OK and changes nothing. Not allowed when
+-- memory is full: it is then refused whole.
+--
+-- KEYS
+--   instances  zset
+--   wills      hash
+--   instance   hash   the caller's own
+--   term       hash
+--   totals     hash
+--   kinds      set
+--   log        stream
+--   ...        lists  pending, again, suspect, bell of each kind in the page
+-- ARGV
+--   id           text
+--   term         int
+--   call         int   one more than the call before it
+--   first        int   the sequence number of the first message
+--   lease_ms     int
+--   max_pending  int   of each kind: at or above it nothing is accepted
+--   source       text
+--   cursor       text  empty: none is stored, else "=" and the cursor
+--   tick         int   server ms, 0 for none
+--   kinds_count  int
+--   ...          text  the kinds; then how many messages of each; then the envelopes in that order
+-- REPLY
+--   OK now_ms         accepted (or it was already)
+--   FULL pending      too many wait: nothing was changed, the call number is not used
+--   SUPERSEDED term   the term is another's: it is over, presence and claims are not
+--   SUPERSEDED        presence gone, or call and numbers do not fit: be reborn
+local instances, wills, instance, term_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local totals, kinds, log = KEYS[5], KEYS[6], KEYS[7]
+local id, named, call, first = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local lease_ms, max_pending = tonumber(ARGV[5]), tonumber(ARGV[6])
+local source, cursor, tick, kinds_count = ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
+local names, counts = { unpack(ARGV, 11, 10 + kinds_count) }, { unpack(ARGV, 11 + kinds_count, 10 + 2 * kinds_count) }
+local envelopes, offset = ARGV, 10 + 2 * kinds_count
+-- include: clock
+-- include: wills
+-- include: kinds
+-- include: log
+local lists = kind_lists(8, names)
+
+local function superseded(...)
+  redis.call('HINCRBY', totals, 'superseded:publish', 1)
+  note(log, 'event', 'superseded', 'what', 'publish', 'instance', id, 'term', named)
+  return { 'SUPERSEDED', ... }
+end
+if not redis.call('ZSCORE', instances, id) then return superseded() end
+local held = redis.call('HMGET', term_key, 'term', 'instance', 'call', 'seq')
+if held[1] ~= named or held[2] ~= id then return superseded('term') end
+local applied, seq = tonumber(held[3]), tonumber(held[4])
+clear_mark(wills, id)
+if call == applied then
+  redis.call('HSET', term_key, 'call', call) -- something to WAIT for on a new connection
+  return { 'OK', now }
+end
+local total = #envelopes - offset
+if call ~= applied + 1 or first ~= seq + 1 then return superseded() end
+for _, name in ipairs(names) do
+  local waiting = redis.call('LLEN', lists[name].pending) + redis.call('LLEN', lists[name].again)
+  if waiting >= max_pending then return { 'FULL', waiting } end
+end
+
+redis.call('HSET', term_key, 'call', call, 'seq', seq + total, 'deadline', now + lease_ms, 'renewed', now)
+if cursor ~= '' then redis.call('HSET', term_key, 'cursor:' .. source, string.sub(cursor, 2)) end
+if tick > 0 then redis.call('HSET', term_key, 'tick:' .. source, tick) end
+for i, name in ipairs(names) do
+  local last = offset + tonumber(counts[i])
+  for from = offset + 1, last, 1000 do
+    redis.call('RPUSH', lists[name].pending, unpack(envelopes, from, math.min(from + 999, last)))
+  end
+  offset = last
+  redis.call('SADD', kinds, name)
+  redis.call('HINCRBY', totals, 'published:' .. name, counts[i])
+  ring(lists[name])
+end
+if total > 0 then
+  redis.call('HINCRBY', totals, 'published', total)
+  redis.call('HINCRBY', instance, 'generated', total)
+end
+return { 'OK', now }

@@ -1,0 +1,152 @@
+"""Publish and next: the two calls that move messages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from soloist.settings import Settings
+from soloist.store import replies
+from soloist.store.keys import Keys
+from soloist.store.link import Link
+from soloist.store.script import Script, Value
+
+PUBLISH, NEXT = Script("publish"), Script("next")
+
+
+class Full(Exception):  # noqa: N818 - the word of the protocol
+    """Too many messages wait; nothing was published and the call number is not used."""
+
+
+@dataclass(frozen=True)
+class PageCall:
+    """One numbered publish. Repeated unchanged until its outcome is known."""
+
+    term: int
+    call: int
+    first: int
+    source: str
+    envelopes: Mapping[str, Sequence[bytes]]
+    cursor: str | None = None
+    tick: int = 0
+
+
+@dataclass
+class Done:
+    """What a handler has done of one kind since its last call, and how many more it wants."""
+
+    want: int = 0
+    completed: list[bytes] = field(default_factory=list)
+    failed: list[tuple[bytes, bytes]] = field(default_factory=list)
+    back: list[bytes] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class TurnCall:
+    """One numbered next. Repeated unchanged until its outcome is known."""
+
+    turn: int
+    stamp: str
+    done: Mapping[str, Done]
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """What next answers.
+
+    Attributes:
+        again: the call had been applied before; `envelopes` is all that the caller holds, not only what is new.
+        attempts: message id to deaths and retries, of those that have any.
+        hold: claim no more until nothing is held: a suspect of poison waits to be handled alone.
+    """
+
+    stamp: str
+    envelopes: list[bytes]
+    attempts: dict[bytes, tuple[int, int]]
+    hold: bool
+    again: bool
+
+
+def publish(link: Link, keys: Keys, instance: str, settings: Settings, page: PageCall) -> int:
+    """Publish a page; answers the server's time in ms. See publish.lua."""
+    kinds = list(page.envelopes)
+    cursor = "" if page.cursor is None else "=" + page.cursor
+    reply = PUBLISH.call(
+        link,
+        keys={
+            "instances": keys.instances,
+            "wills": keys.wills,
+            "instance": keys.instance(instance),
+            "term": keys.term,
+            "totals": keys.totals,
+            "kinds": keys.kinds,
+            "log": keys.log,
+        },
+        args={
+            "id": instance,
+            "term": page.term,
+            "call": page.call,
+            "first": page.first,
+            "lease_ms": settings.lease_ms,
+            "max_pending": settings.max_pending,
+            "source": page.source,
+            "cursor": cursor,
+            "tick": page.tick,
+            "kinds_count": len(kinds),
+        },
+        more_keys=keys.of_kinds(kinds),
+        more_args=[
+            *kinds,
+            *(len(page.envelopes[kind]) for kind in kinds),
+            *(envelope for kind in kinds for envelope in page.envelopes[kind]),
+        ],
+    )
+    if replies.word(reply, "publish", "OK", "FULL") == "FULL":
+        raise Full
+    return int(reply[1])
+
+
+def next_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: TurnCall) -> Claimed:
+    """Complete, fail, give back and claim, in one step. See next.lua."""
+    kinds = list(turn.done)
+    heads: list[Value] = []
+    values: list[Value] = []
+    for kind, done in turn.done.items():
+        heads += (kind, done.want, len(done.completed), len(done.failed), len(done.back))
+        values += done.completed
+        for message_id, details in done.failed:
+            values += (message_id, details)
+        values += done.back
+    reply = NEXT.call(
+        link,
+        keys={
+            "instances": keys.instances,
+            "wills": keys.wills,
+            "instance": keys.instance(instance),
+            "claimed": keys.claimed(instance),
+            "attempts": keys.attempts,
+            "totals": keys.totals,
+            "errors": keys.errors,
+            "errors_by_time": keys.errors_by_time,
+            "paused": keys.paused,
+            "log": keys.log,
+        },
+        args={
+            "id": instance,
+            "turn": turn.turn,
+            "stamp": turn.stamp,
+            "heartbeat_ms": settings.heartbeat_ms,
+            "max_attempts": settings.max_attempts,
+            "kinds_count": len(kinds),
+        },
+        more_keys=keys.of_kinds(kinds),
+        more_args=[*heads, *values],
+    )
+    answer = replies.word(reply, "next", "OK", "AGAIN")
+    _, stamp, envelopes, attempts, hold = reply
+    counted = iter(attempts)
+    return Claimed(
+        stamp=replies.text(stamp),
+        envelopes=envelopes,
+        attempts={ident: (int(deaths), int(retries)) for ident, deaths, retries in zip(counted, counted, counted, strict=True)},
+        hold=bool(hold),
+        again=answer == "AGAIN",
+    )

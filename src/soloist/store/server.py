@@ -1,0 +1,97 @@
+"""Where the server is, said without its password, and what an answer of the client library means."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from redis import exceptions
+from redis.backoff import NoBackoff
+from redis.connection import Connection, SSLConnection, UnixDomainSocketConnection, parse_url
+from redis.retry import Retry
+
+from soloist.errors import Defect, ServerError, Unavailable, UsageError
+
+NOT_NOW = ("LOADING", "READONLY", "OOM", "MISCONF", "NOREPLICAS", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY")
+"""What a server says that will be well again by itself, or once somebody mends it."""
+
+NOT_YOU = ("NOAUTH", "WRONGPASS", "NOPERM", "DENIED")
+
+
+class Server:
+    """One server (or later a group of them), and how to make connections to it.
+
+    Args:
+        url: redis://, rediss:// or unix://.
+        recover: called when a connection is refused; answers the URL to use from then on. The embedded server's.
+    """
+
+    def __init__(self, url: str, recover: Callable[[], str] | None = None) -> None:
+        self._recover = recover
+        self._recovering = threading.Lock()
+        self._use(url)
+
+    def _use(self, url: str) -> None:
+        try:
+            options: dict[str, Any] = parse_url(url)
+            parts = urlsplit(url)
+            path = parts.path.strip("/")
+            if parts.scheme != "unix" and path and not path.isdigit():
+                raise ValueError(f"the database must be a number, not {path!r}")
+        except ValueError as wrong:
+            raise UsageError(f"--url: {wrong}. Write redis://[user:password@]HOST:PORT/DB, rediss:// or unix://.") from None
+        self.url = url
+        self._kind = options.pop("connection_class", Connection)
+        self._options = options
+
+    def __str__(self) -> str:
+        options = self._options
+        if self._kind is UnixDomainSocketConnection:
+            where = f"unix:{options.get('path', '')}"
+        else:
+            where = f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
+        return where + (f" database {options['db']}" if options.get("db") else "")
+
+    @property
+    def uses_tls(self) -> bool:
+        return bool(issubclass(self._kind, SSLConnection))
+
+    def connection(self, timeout: float) -> Connection:
+        """A connection of its own, never pooled, that repeats nothing by itself."""
+        options = {
+            "socket_timeout": timeout,
+            "socket_connect_timeout": min(timeout, 2.0),
+            "socket_keepalive": True,
+            **self._options,
+            "protocol": 2,
+            "retry": Retry(NoBackoff(), 0),
+            "health_check_interval": 0,
+        }
+        if self._kind is UnixDomainSocketConnection:
+            del options["socket_keepalive"]
+        made: Connection = self._kind(**options)
+        return made
+
+    def recover(self) -> bool:
+        """Bring the server back if that is in our hands; True if a new attempt is worth it."""
+        if self._recover is None:
+            return False
+        with self._recovering:
+            self._use(self._recover())
+        return True
+
+    def meaning(self, error: Exception) -> ServerError | Defect:
+        """What an error of the client library means to us. Never contains the password."""
+        text = str(error)
+        word = text.split(" ", 1)[0]
+        if isinstance(error, exceptions.AuthenticationError) or word in NOT_YOU:
+            return Unavailable(f"{self} refuses us: {text}", refused=True)
+        if isinstance(error, exceptions.BusyLoadingError | exceptions.ReadOnlyError | exceptions.OutOfMemoryError):
+            return Unavailable(f"{self} is not ready: {text}", refused=True)
+        if word in NOT_NOW:
+            return Unavailable(f"{self} is not ready: {text}", refused=True)
+        if isinstance(error, exceptions.TimeoutError):
+            return Unavailable(f"{self} does not answer")
+        if isinstance(error, exceptions.ConnectionError | OSError):
+            return Unavailable(f"{self} cannot be reached: {text}")
+        return Defect(f"{self} answered: {text}")

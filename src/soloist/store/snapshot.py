@@ -1,0 +1,145 @@
+"""One atomic read of everything that is shown, and what is found on a server."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from soloist.store import replies
+from soloist.store.keys import PREFIX, Keys
+from soloist.store.link import Link
+from soloist.store.script import Script
+
+SNAPSHOT, PURGE = Script("snapshot"), Script("purge")
+
+
+@dataclass(frozen=True)
+class Found:
+    """Who and what is in a namespace: their keys must be passed to the script, so they are asked for first."""
+
+    instances: Sequence[str] = ()
+    drainers: Sequence[str] = ()
+    kinds: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class InstanceSeen:
+    """One instance: its deadline (server ms), how many messages it holds, the fields of its hash."""
+
+    id: str
+    deadline_ms: float
+    claimed: int
+    fields: dict[str, str]
+
+
+@dataclass(frozen=True)
+class KindSeen:
+    """One kind: how many wait, when the oldest of them was published (server ms; None if none waits)."""
+
+    name: str
+    waiting: int
+    oldest_ms: int | None
+    paused: bool
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The whole namespace at one instant of the server's time."""
+
+    now_ms: int
+    meta: dict[str, str]
+    term: dict[str, str]
+    totals: dict[str, str]
+    line: dict[str, str]
+    errors: int
+    draining: int
+    instances: list[InstanceSeen]
+    kinds: list[KindSeen]
+    found: Found
+
+
+def snapshot(link: Link, keys: Keys, found: Found | None = None) -> Seen:
+    """Read everything at once. `found` of the last one saves a round trip."""
+    found = found or Found()
+    while True:
+        reply = SNAPSHOT.call(
+            link,
+            keys={
+                "meta": keys.meta,
+                "instances": keys.instances,
+                "drainers": keys.drainers,
+                "line": keys.line,
+                "term": keys.term,
+                "totals": keys.totals,
+                "errors": keys.errors,
+                "kinds": keys.kinds,
+                "paused": keys.paused,
+            },
+            args={
+                "instances_count": len(found.instances),
+                "drainers_count": len(found.drainers),
+                "kinds_count": len(found.kinds),
+            },
+            more_keys=[
+                *(key for each in found.instances for key in (keys.instance(each), keys.claimed(each))),
+                *(keys.drained(each) for each in found.drainers),
+                *keys.of_kinds(found.kinds),
+            ],
+            more_args=[*found.instances, *found.drainers, *found.kinds],
+        )
+        if replies.word(reply, "snapshot", "OK", "CHANGED") == "OK":
+            return _seen(reply, found)
+        found = Found(*(replies.texts(part) for part in reply[1:]))
+
+
+def _seen(reply: list[Any], found: Found) -> Seen:
+    _, now_ms, meta, term, totals, line, errors, draining, instances, kinds = reply
+    return Seen(
+        now_ms=int(now_ms),
+        meta=replies.fields(meta),
+        term=replies.fields(term),
+        totals=replies.fields(totals),
+        line=replies.fields(line),
+        errors=int(errors),
+        draining=int(draining),
+        instances=[
+            InstanceSeen(replies.text(ident), float(deadline), int(claimed), replies.fields(flat))
+            for ident, deadline, claimed, flat in instances
+        ],
+        kinds=[
+            KindSeen(replies.text(name), int(waiting), _published(head), bool(paused))
+            for name, waiting, head, paused in kinds
+        ],
+        found=found,
+    )
+
+
+def _published(head: bytes) -> int | None:
+    return int(head.split(b" ", 4)[3]) if head else None
+
+
+def namespaces(link: Link) -> list[str]:
+    """The namespaces on this server, by the `meta` key that each of them has."""
+    found = {key[len(PREFIX) + 1 :].split(b"}", 1)[0].decode() for key in _scan(link, f"{PREFIX}{{*}}:meta")}
+    return sorted(found)
+
+
+def purge(link: Link, keys: Keys) -> int:
+    """Remove a namespace; answers how many keys there were."""
+    pattern = "".join(f"\\{letter}" if letter in "*?[]\\" else letter for letter in keys.base) + "*"
+    found = [key.decode() for key in _scan(link, pattern)]
+    if not found:
+        return 0
+    reply = PURGE.call(link, keys={}, args={}, more_keys=found)
+    replies.word(reply, "purge", "OK")
+    return int(reply[1])
+
+
+def _scan(link: Link, pattern: str) -> list[bytes]:
+    cursor, found = b"0", set[bytes]()
+    while True:
+        cursor, keys = link.command("SCAN", cursor, "MATCH", pattern, "COUNT", 1000)
+        found.update(keys)
+        if cursor == b"0":
+            return sorted(found)
+
+
