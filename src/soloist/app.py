@@ -75,7 +75,7 @@ class App:
             raise UsageError(f"App {self.name!r} has neither a generator nor a handler: decorate a function.")
 
 
-def valid_name(name: str, what: str) -> str:
+def valid_name(name: Any, what: str) -> str:
     """A name that can stand in keys and between spaces."""
     if not isinstance(name, str) or not re.fullmatch(NAME, name):
         raise UsageError(f"{what} must be 1 to 128 of the characters A–Z a–z 0–9 _ . : / -, not {name!r}.")

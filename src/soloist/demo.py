@@ -30,10 +30,7 @@ def _prepared() -> tuple[str, list[tuple[int, int]]]:
     starts = [0, *accumulate(len(word) + 1 for word in words)]
     ends = {start - 1 for start in starts}
     stretches = [
-        (start, end)
-        for start in starts[:-40]
-        for end in range(start + SHORTEST, start + LONGEST + 1)
-        if end in ends
+        (start, end) for start in starts[:-40] for end in range(start + SHORTEST, start + LONGEST + 1) if end in ends
     ]
     return " ".join(words), stretches
 
@@ -57,7 +54,7 @@ def build(interval: float = INTERVAL, error_rate: float = ERROR_RATE) -> App:
         return random_text()
 
     @app.handler
-    def handle(message: Message) -> None:
+    def handle(_message: Message) -> None:
         if random.random() < error_rate:
             raise Reject("found erroneous")
 

@@ -1,16 +1,16 @@
 """Every error that soloist raises, each a sentence with its remedy.
 
-    SoloistError                     exit code
-    ├── UsageError                   2    a wrong option, setting or target
-    │   └── NamespaceError           2    the namespace belongs to another App or protocol
-    ├── ServerError                  3    the server cannot be reached or refuses us
-    │   ├── Unavailable              3    … at this moment; after the start it is simply tried again
-    │   ├── UnfitServer              3    … for good: too old, evicting, read-only
-    │   └── EmbeddedServerError      3    the embedded server cannot be started
-    ├── OutputError                  4    the output cannot be written
-    └── Defect                       70   a mistake of ours
+SoloistError                     exit code
+├── UsageError                   2    a wrong option, setting or target
+│   └── NamespaceError           2    the namespace belongs to another App or protocol
+├── ServerError                  3    the server cannot be reached or refuses us
+│   ├── Unavailable              3    … at this moment; after the start it is simply tried again
+│   ├── UnfitServer              3    … for good: too old, evicting, read-only
+│   └── EmbeddedServerError      3    the embedded server cannot be started
+├── OutputError                  4    the output cannot be written
+└── Defect                       70   a mistake of ours
 
-    Reject                           raised by a handler: this message is erroneous
+Reject                           raised by a handler: this message is erroneous
 """
 
 
@@ -66,5 +66,5 @@ class Defect(SoloistError):
     """Something that cannot happen, happened."""
 
 
-class Reject(Exception):  # noqa: N818 - a handler says `raise Reject("why")`; it is a verdict, not an error of ours
+class Reject(Exception):
     """Raised by a handler: this message is erroneous. It goes to the error store with this reason."""

@@ -53,10 +53,11 @@ class Events:
             self._tell_totals(force=True)
             self._tell(event, **fields)
 
-    def count_generated(self, term: int, seq: int, messages: int) -> None:
+    def count_generated(self, term: int, seq: int, messages: int, at: int) -> None:
+        """Messages were accepted. `at` is when they were sent: a process may have been frozen since."""
         with self._lock:
             self.generated += messages
-            self._generated = {"term": term, "seq": seq, "total": self.generated}
+            self._generated = {"at": at, "term": term, "seq": seq, "total": self.generated}
             self._tell_totals()
 
     def count_handled(self, messages: int, errors: int) -> None:
@@ -79,5 +80,6 @@ class Events:
                 self._tell(name, **waiting)
                 waiting.clear()
 
-    def _tell(self, event: str, **fields: Any) -> None:
-        self._listener(Event(event, time.time_ns() // 1_000_000, self._number, self._instance, fields))
+    def _tell(self, event: str, at: int | None = None, **fields: Any) -> None:
+        now = time.time_ns() // 1_000_000
+        self._listener(Event(event, now if at is None else at, self._number, self._instance, fields))

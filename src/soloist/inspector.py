@@ -124,7 +124,13 @@ def _render(namespace: str, seen: Seen) -> Snapshot:
         term=TermSnapshot(int(term["term"]), holder, max(0, seen.now_ms - int(term["since"]))) if term_is_on else None,
         instances=sorted(
             (
-                _instance(each.id, each.fields, each.claimed, round(each.deadline_ms - seen.now_ms), holder if term_is_on else "")
+                _instance(
+                    each.id,
+                    each.fields,
+                    each.claimed,
+                    round(each.deadline_ms - seen.now_ms),
+                    holder if term_is_on else "",
+                )
                 for each in seen.instances
                 if each.deadline_ms >= seen.now_ms
             ),
@@ -159,6 +165,6 @@ def _instance(ident: str, fields: dict[str, str], claimed: int, lease_ms: int, h
     )
 
 
-def as_json(snapshot: Snapshot) -> dict[str, Any]:
+def to_json(snapshot: Snapshot) -> dict[str, Any]:
     """A snapshot as `status --json` prints it."""
     return asdict(snapshot)

@@ -52,26 +52,79 @@ def _setting(
 class Settings:
     """All settings of an instance. Times in seconds; integer milliseconds on the wire."""
 
-    lease: float = _setting(2.0, seconds, 0.2, 3600, (
-        "Lease of the generator's term. Too small: a short stall costs the term. Too large: a frozen generator is "
-        "replaced late."), "2 s")
-    claim_lease: float = _setting(10.0, seconds, 0.2, 86400, (
-        "Lease of an instance and of what it holds. Too small: code that holds the interpreter lock is taken for dead. "
-        "Too large: what a frozen instance holds waits long. (A killed process is noticed at once.)"), "10 s")
-    heartbeat: float = _setting(0.15, seconds, 0.01, 60, (
-        "How often the generator, its successors and whoever holds a message beat. Larger: fewer commands, slower "
-        "takeover."), "0.15 s")
-    batch: int = _setting(AUTO, batch_size, 0, 1000, (
-        "Most messages that one handler slot holds. auto: about 5 ms of work. 1: the smallest window that a kill "
-        "repeats."), "auto", "auto, or 1 to 1000")
-    max_pending: int = _setting(1_000_000, whole, 1, 2**53, (
-        "The generator waits while so many messages of a kind are pending. Bounds the server's memory."), "1000000")
-    max_attempts: int = _setting(3, whole, 2, 1000, (
-        "Deaths of its handler until a message goes to the error store."), "3")
-    max_body: int = _setting(16 * 2**20, size_in_bytes, 1, 256 * 2**20, (
-        "Largest body of a message; a larger one is refused when it is published."), "16 MB", "1 to 256 MB")
-    stop_timeout: float = _setting(20.0, seconds, 0, 86400, (
-        "From quiet to leaving: how long a stopping instance waits for the message in hand."), "20 s")
+    lease: float = _setting(
+        2.0,
+        seconds,
+        0.2,
+        3600,
+        (
+            "Lease of the generator's term. Too small: a short stall costs the term. Too large: a frozen generator is "
+            "replaced late."
+        ),
+        "2 s",
+    )
+    claim_lease: float = _setting(
+        10.0,
+        seconds,
+        0.2,
+        86400,
+        (
+            "Lease of an instance and of what it holds. Too small: code that holds the interpreter lock is taken for dead. "
+            "Too large: what a frozen instance holds waits long. (A killed process is noticed at once.)"
+        ),
+        "10 s",
+    )
+    heartbeat: float = _setting(
+        0.15,
+        seconds,
+        0.01,
+        60,
+        (
+            "How often the generator, its successors and whoever holds a message beat. Larger: fewer commands, slower "
+            "takeover."
+        ),
+        "0.15 s",
+    )
+    batch: int = _setting(
+        AUTO,
+        batch_size,
+        0,
+        1000,
+        (
+            "Most messages that one handler slot holds. auto: about 5 ms of work. 1: the smallest window that a kill "
+            "repeats."
+        ),
+        "auto",
+        "auto, or 1 to 1000",
+    )
+    max_pending: int = _setting(
+        1_000_000,
+        whole,
+        1,
+        2**53,
+        ("The generator waits while so many messages of a kind are pending. Bounds the server's memory."),
+        "1000000",
+    )
+    max_attempts: int = _setting(
+        3, whole, 2, 1000, ("Deaths of its handler until a message goes to the error store."), "3"
+    )
+    max_body: int = _setting(
+        16 * 2**20,
+        size_in_bytes,
+        1,
+        256 * 2**20,
+        ("Largest body of a message; a larger one is refused when it is published."),
+        "16 MB",
+        "1 to 256 MB",
+    )
+    stop_timeout: float = _setting(
+        20.0,
+        seconds,
+        0,
+        86400,
+        ("From quiet to leaving: how long a stopping instance waits for the message in hand."),
+        "20 s",
+    )
 
     def __post_init__(self) -> None:
         if self.lease < 4 * self.heartbeat:

@@ -7,34 +7,27 @@ import json
 import shutil
 import sys
 import time
-from typing import Any, TextIO
+from collections.abc import Callable
+from typing import Any
 
-from soloist.events import Event
+from soloist.cli.output import write
+from soloist.errors import OutputError
+from soloist.events import Event, Listener
 
 OFTEN = 5.0
 """Seconds between lines of totals where they cannot be rewritten."""
 
 
-class JsonLines:
+def json_lines(event: Event) -> None:
     """`--events`: one JSON object per line."""
-
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
-
-    def __call__(self, event: Event) -> None:
-        self._out.write(json.dumps(event.as_dict()) + "\n")
-        self._out.flush()
-
-    def finish(self) -> None:
-        self._out.flush()
+    write(json.dumps(event.as_dict()) + "\n")
 
 
 class Account:
     """The calm account."""
 
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
-        self._live = out.isatty()
+    def __init__(self) -> None:
+        self._live = sys.stdout.isatty()
         self._role = "handler"
         self._totals: dict[str, str] = {}
         self._shown = 0.0
@@ -75,29 +68,24 @@ class Account:
 
     def _show(self) -> None:
         text = self._summary()[: shutil.get_terminal_size().columns - 1]
-        self._out.write("\r" + text.ljust(self._width))
-        self._out.flush()
+        write("\r" + text.ljust(self._width))
         self._width = len(text)
 
     def _line(self, text: str) -> None:
-        if self._width:
-            self._out.write("\r" + " " * self._width + "\r")
-            self._width = 0
-        self._out.write(text + "\n")
-        self._out.flush()
-
-    def finish(self) -> None:
-        if self._width:
-            self._out.write("\n")
-            self._width = 0
-        self._out.flush()
+        wipe = "\r" + " " * self._width + "\r" if self._width else ""
+        self._width = 0
+        write(wipe + text + "\n")
 
 
 def _sentence(event: str, fields: dict[str, Any]) -> str:
     if event == "joined":
         return "joined"
     if event == "elected":
-        took = f"; the generator before it was last heard {fields['takeover_ms']:,} ms ago" if fields["takeover_ms"] else ""
+        took = (
+            f"; the generator before it was last heard {fields['takeover_ms']:,} ms ago"
+            if fields["takeover_ms"]
+            else ""
+        )
         return f"is the generator now (term {fields['term']}){took}"
     if event == "superseded":
         what = {"publish": "its publication", "next": "its completion", "beat": "its heartbeat"}.get(fields["what"], "")
@@ -113,5 +101,29 @@ def _sentence(event: str, fields: dict[str, Any]) -> str:
     return event
 
 
-def listener(as_events: bool) -> JsonLines | Account:
-    return JsonLines(sys.stdout) if as_events else Account(sys.stdout)
+class Told:
+    """Hands events on until the output cannot be written any more; then the instance is asked to stop, once.
+
+    Attributes:
+        failure: why it could not be written; None as long as it can, or when the reader has closed the pipe.
+    """
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._closed = False
+        self.on_closed: Callable[[], None] = lambda: None
+        self.failure: OutputError | None = None
+
+    def __call__(self, event: Event) -> None:
+        if self._closed:
+            return
+        try:
+            self._listener(event)
+        except (BrokenPipeError, OutputError) as error:
+            self._closed = True
+            self.failure = error if isinstance(error, OutputError) else None
+            self.on_closed()
+
+
+def told(as_events: bool) -> Told:
+    return Told(json_lines if as_events else Account())

@@ -112,6 +112,15 @@ def resolve(given: dict[str, Any], app_name: str | None, *, needs_connection: bo
     return Target(_embedded(), namespace, settings, embedded=True)
 
 
+def is_empty(goal: Target) -> str:
+    """The sentence about a namespace with nothing in it, with the names that there are."""
+    from soloist.inspector import Inspector
+
+    found = Inspector(goal.server, goal.namespace).namespaces()
+    others = f"; there are: {', '.join(found)}" if found else ""
+    return f"namespace {goal.namespace!r} on {goal.where} is empty{others}"
+
+
 def _url(given: dict[str, Any]) -> str | None:
     parts = [name for name in ("host", "port", "db") if given[name] is not None]
     ways = [name for name in ("url", "addr") if given[name]] + (["host"] if parts else [])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from soloist.cli.connection import Target, connects
+from soloist.cli.connection import Target, connects, is_empty
 from soloist.cli.output import harmless, write_lines
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def drain(target: Callable[[], Target], as_json: bool, limit: int | None) -> Non
                 if taken < len(batch):
                     break  # the reader has closed the pipe: what it did not read stays
     except EmptyNamespace:
-        _say_empty(goal)
+        click.echo(is_empty(goal), err=True)
     click.echo(f"{printed} erroneous message{'' if printed == 1 else 's'}", err=True)
 
 
@@ -58,14 +58,6 @@ def _fields(record: "ErrorRecord") -> dict[str, Any]:
         "published_at": record.published_at,
         "failed_at": record.failed_at,
     }
-
-
-def _say_empty(goal: Target) -> None:
-    from soloist.inspector import Inspector
-
-    found = Inspector(goal.server, goal.namespace).namespaces()
-    others = f"; there are: {', '.join(found)}" if found else " and so is the server"
-    click.echo(f"namespace {goal.namespace!r} on {goal.where} is empty{others}", err=True)
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object per line, with reason and origin.")

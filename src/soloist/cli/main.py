@@ -66,10 +66,7 @@ def arranged(words: Sequence[str]) -> list[str]:
     if any(word in ("-h", "--help", "--version") for word in words[:1]):
         return words
     takes_value = {
-        name
-        for option in run.params
-        if isinstance(option, click.Option) and not option.is_flag
-        for name in option.opts
+        name for option in run.params if isinstance(option, click.Option) and not option.is_flag for name in option.opts
     }
     at = 0
     while at < len(words):

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -28,22 +29,47 @@ LONELY = 2.0
 
 @click.command("run")
 @click.argument("module_app", metavar="[MODULE:APP]", required=False)
-@click.option("--interval", metavar="SECONDS", type=click.FloatRange(0), help="Of the default application. 0: as fast as it goes.  [default: 0.5]")
-@click.option("--error-rate", metavar="P", type=click.FloatRange(0, 1), help="Of the default application.  [default: 0.05]")
-@click.option("--count", metavar="N", type=click.IntRange(1), help="Generate until the namespace has published N in all.")
-@click.option("--until-empty", is_flag=True, help="With --count: exit when N are published and none is pending or claimed.")
-@click.option("--role", type=click.Choice(["any", "handler"]), default="any", show_default=True, help="handler: never generates.")
-@click.option("--events", "as_events", is_flag=True, help="One JSON object per line on stdout; everything else to stderr.")
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True)
+@click.option(
+    "--interval",
+    metavar="SECONDS",
+    type=click.FloatRange(0),
+    help="Of the default application. 0: as fast as it goes.  [default: 0.5]",
+)
+@click.option(
+    "--error-rate", metavar="P", type=click.FloatRange(0, 1), help="Of the default application.  [default: 0.05]"
+)
+@click.option(
+    "--count", metavar="N", type=click.IntRange(1), help="Generate until the namespace has published N in all."
+)
+@click.option(
+    "--until-empty", is_flag=True, help="With --count: exit when N are published and none is pending or claimed."
+)
+@click.option(
+    "--role", type=click.Choice(["any", "handler"]), default="any", show_default=True, help="handler: never generates."
+)
+@click.option(
+    "--events", "as_events", is_flag=True, help="One JSON object per line on stdout; everything else to stderr."
+)
+@click.option(
+    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True
+)
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @connects
-def run(target: Callable[..., Target], module_app: str | None, as_events: bool, log_level: str, log_format: str, role: str, **demo: Any) -> int:
+def run(
+    target: Callable[..., Target],
+    module_app: str | None,
+    as_events: bool,
+    log_level: str,
+    log_format: str,
+    role: str,
+    **demo: Any,
+) -> int:
     """Run one instance: of the default application, or of your own App.
 
     Start it as often as you like, on as many machines as you like: one generates, all others handle.
     """
     from soloist.cli import logs
-    from soloist.cli.account import listener
+    from soloist.cli.account import told
     from soloist.events import Events
     from soloist.runtime.instance import Instance, Part
     from soloist.store.fitness import check_fit
@@ -54,22 +80,23 @@ def run(target: Callable[..., Target], module_app: str | None, as_events: bool, 
     app = _own_app(module_app, demo) if module_app else _default_app(demo)
     goal = target(app.name, needs_connection=module_app is not None)
     check_fit(goal.server, embedded=goal.embedded)
-    account = listener(as_events)
+    account = told(as_events)
     part = Part(may_generate=role == "any", until=demo["count"])
     instance = Instance(app, goal.server, goal.namespace, goal.settings, Events(account), part)
+    account.on_closed = instance.ask_to_stop
     received = _listen_for_signals(instance)
     instance.start()
     begun = time.monotonic()
     try:
-        _watch(instance, goal, demo)
-        finished = time.monotonic() - begun
+        is_empty = _watch(instance, goal, demo)
+        took = time.monotonic() - begun
     finally:
         instance.stop()
-        account.finish()
-    if instance.failure is not None:
-        raise instance.failure
-    if demo["until_empty"] and not received:
-        _report(demo["count"], finished, as_events)
+    failure = instance.failure or account.failure
+    if failure is not None:
+        raise failure
+    if is_empty:
+        _report(demo["count"], took, as_events)
     return INTERRUPTED if signal.SIGINT in received else 0
 
 
@@ -91,7 +118,7 @@ def _own_app(where: str, demo: dict[str, Any]) -> "App":
     module_name, colon, attribute = where.partition(":")
     if not colon or not module_name or not attribute:
         raise UsageError(f"{where!r} is not MODULE:APP (for example shop.orders:app).")
-    sys.path.insert(0, os.getcwd())
+    sys.path.insert(0, str(Path.cwd()))
     try:
         found = getattr(importlib.import_module(module_name), attribute)
     except ModuleNotFoundError as error:
@@ -118,8 +145,8 @@ def _listen_for_signals(instance: "Instance") -> list[int]:
     return received
 
 
-def _watch(instance: "Instance", goal: Target, demo: dict[str, Any]) -> None:
-    """Wait for the end: a signal, a failure, or (--until-empty) nothing left to do."""
+def _watch(instance: "Instance", goal: Target, demo: dict[str, Any]) -> bool:
+    """Wait for the end: a signal, a failure, or (--until-empty; True) nothing left to do."""
     from soloist.errors import Unavailable
     from soloist.inspector import Inspector
 
@@ -129,7 +156,9 @@ def _watch(instance: "Instance", goal: Target, demo: dict[str, Any]) -> None:
         if lonely_since and not _is_lonely(instance):
             lonely_since = 0.0 if instance.instances else lonely_since
         elif lonely_since and time.monotonic() - lonely_since > LONELY:
-            click.echo("No handler is there yet: start the same command once more, here or on another machine.", err=True)
+            click.echo(
+                "No handler is there yet: start the same command once more, here or on another machine.", err=True
+            )
             lonely_since = 0.0
         if inspector is not None:
             try:
@@ -137,7 +166,8 @@ def _watch(instance: "Instance", goal: Target, demo: dict[str, Any]) -> None:
             except Unavailable:
                 continue
             if seen.published >= demo["count"] and seen.pending + seen.claimed == 0:
-                return
+                return True
+    return False
 
 
 def _is_lonely(instance: "Instance") -> bool:

@@ -16,7 +16,9 @@ def start() -> None:
     from soloist import embedded
 
     held = embedded.acquire()
-    click.echo(f"{'started' if held.started else 'it runs already'}: port {held.port}, process {held.pid}, in {held.folder}")
+    click.echo(
+        f"{'started' if held.started else 'it runs already'}: port {held.port}, process {held.pid}, in {held.folder}"
+    )
     held.release()
 
 

@@ -1,13 +1,14 @@
 """`status`: the snapshot."""
 
 import json
+import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
-from soloist.cli.connection import Target, connects
+from soloist.cli.connection import Target, connects, is_empty
 from soloist.cli.output import write
 
 if TYPE_CHECKING:
@@ -20,10 +21,12 @@ NEGATIVE = 1
 @connects
 @click.option("--json", "as_json", is_flag=True, help="One JSON object (with --watch: one a line).")
 @click.option("--check", is_flag=True, help="Exit 1 when the system is unhealthy, and say why.")
-@click.option("--watch", metavar="[SECONDS]", is_flag=False, flag_value="1", help="Again and again, every second or as given.")
+@click.option(
+    "--watch", metavar="[SECONDS]", is_flag=False, flag_value="1", help="Again and again, every second or as given."
+)
 def status(target: Callable[[], Target], as_json: bool, check: bool, watch: str | None) -> int:
     """Who generates, who handles, what waits: one atomic read."""
-    from soloist.inspector import Inspector, as_json as to_json
+    from soloist.inspector import Inspector, to_json
 
     every = _seconds(watch)
     goal = target()
@@ -34,11 +37,9 @@ def status(target: Callable[[], Target], as_json: bool, check: bool, watch: str 
         if as_json:
             write(json.dumps(to_json(seen)) + "\n")
         elif not seen.exists:
-            found = inspector.namespaces()
-            others = f"; there are: {', '.join(found)}" if found else ""
-            write(f"namespace {goal.namespace!r} on {goal.where} is empty{others}\n")
+            write(is_empty(goal) + "\n")
         else:
-            write(("\x1b[2J\x1b[H" if every is not None and click.get_text_stream("stdout").isatty() else "") + render(seen))
+            write(("\x1b[2J\x1b[H" if every is not None and sys.stdout.isatty() else "") + render(seen))
         if every is None:
             break
         time.sleep(max(0.0, every - (time.monotonic() - begun)))
@@ -77,10 +78,14 @@ def render(seen: "Snapshot") -> str:
     generator = f"term {seen.term.number}, for {_time(seen.term.since_ms)}" if seen.term else "nobody generates"
     lines = [
         f"namespace {seen.namespace}, App {seen.app}: {generator}",
-        f"published {seen.published:,} = pending {seen.pending:,} + claimed {seen.claimed:,} "
-        f"+ completed {seen.completed:,} + failed {seen.failed:,}",
-        f"errors at rest {seen.errors:,}   reclaimed {seen.reclaimed:,}   "
-        f"superseded {sum(seen.superseded.values()):,}   oldest pending {_time(seen.oldest_pending_ms)}",
+        (
+            f"published {seen.published:,} = pending {seen.pending:,} + claimed {seen.claimed:,} "
+            f"+ completed {seen.completed:,} + failed {seen.failed:,}"
+        ),
+        (
+            f"errors at rest {seen.errors:,}   reclaimed {seen.reclaimed:,}   "
+            f"superseded {sum(seen.superseded.values()):,}   oldest pending {_time(seen.oldest_pending_ms)}"
+        ),
         "",
         f"{'':1}{'#':>4}  {'role':<10}{'host':<18}{'pid':>8}{'generated':>11}{'handled':>10}{'errors':>8}{'holds':>6}",
     ]

@@ -18,7 +18,7 @@ from soloist.settings import Settings
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.presence import Heard, join, leave
-from soloist.store.records import Record, confirm, drain
+from soloist.store.records import Drained, Record, confirm, drain
 from soloist.store.replies import Superseded
 from soloist.store.server import Server
 
@@ -65,13 +65,11 @@ class Drainer:
         """Records to print, oldest first. Whoever has printed and flushed some calls `confirm`."""
         left = limit
         while left is None or left > 0:
-            incarnation = self.incarnation
-            drained = self._ask(incarnation, lambda: self._drain(incarnation, left))
+            drained = self._drain(min(left or BATCH, BATCH))
             if drained is None:
                 continue
-            records, silent = drained
+            records, silent = drained.records[:left], drained.silent
             if records:
-                records = records[:left]
                 yield records
                 left = None if left is None else left - len(records)
             elif silent:
@@ -85,9 +83,9 @@ class Drainer:
         ids = [record.id for record in records]
         self._ask(incarnation, lambda: confirm(self._link, self.keys, incarnation.id, ids))
 
-    def _drain(self, incarnation: Incarnation, left: int | None) -> tuple[list[Record], int]:
-        drained = drain(self._link, self.keys, incarnation.id, min(left or BATCH, BATCH))
-        return drained.records, drained.silent
+    def _drain(self, most: int) -> Drained | None:
+        incarnation = self.incarnation
+        return self._ask(incarnation, lambda: drain(self._link, self.keys, incarnation.id, most))
 
     def _ask(self, incarnation: Incarnation, call: Callable[[], Answer]) -> Answer | None:
         """Repeat a call until its outcome is known; None if this incarnation is over."""
@@ -114,7 +112,7 @@ class Drainer:
         if self._on_reclaimed is not None:
             self._on_reclaimed(victim, messages)
 
-    def be_reborn(self, incarnation: Incarnation, what: str) -> None:
+    def be_reborn(self, incarnation: Incarnation, what: str) -> None:  # noqa: ARG002 - a drainer tells no events
         with self._birth:
             if self.incarnation is not incarnation or incarnation.over:
                 return
@@ -136,7 +134,7 @@ class Drainer:
         def guarded() -> None:
             try:
                 function()
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - whatever ends the thread must be seen by the caller
                 self.failure = error if isinstance(error, Exception) else Defect(str(error))
 
         return guarded

@@ -52,6 +52,7 @@ class Generator:
         self._failing: set[str] = set()
         self._begun = threading.Condition()
         self._term: PlayedTerm | None = None
+        self._playing: PlayedTerm | None = None
         self._stopping = threading.Event()
         self.threads = [threading.Thread(target=instance.guard(self._play), name="generator", daemon=True)]
 
@@ -69,8 +70,9 @@ class Generator:
         """Publish no more; True if the call in hand is known."""
         self._stopping.set()
         with self._begun:
-            if self._term is not None:
-                self._term.end()
+            for term in (self._term, self._playing):
+                if term is not None:
+                    term.end()
             self._begun.notify_all()
         for thread in self.threads:
             thread.join(within)
@@ -81,7 +83,8 @@ class Generator:
             with self._begun:
                 while self._term is None and not self._stopping.is_set():
                     self._begun.wait()
-                term, self._term = self._term, None
+                term = self._playing = self._term
+                self._term = None
             if term is not None and self._sources:
                 self._play_term(term)
 
@@ -89,7 +92,8 @@ class Generator:
         now_ms = self._instance.clock.now_ms()
         now = time.monotonic()
         cadences = {
-            source.name: Cadence(source.every * 1000, term.ticks.get(source.name), now_ms, now) for source in self._sources
+            source.name: Cadence(source.every * 1000, term.ticks.get(source.name), now_ms, now)
+            for source in self._sources
         }
         while not term.is_over and not self._stopping.is_set():
             if self._until is not None and term.seq >= self._until:
@@ -128,23 +132,18 @@ class Generator:
                 if len(bodies) % 16 == 0 and time.monotonic() > until:
                     break
         except Exception:
-            self._say_failing(source)
+            if source.name not in self._failing:
+                self._failing.add(source.name)
+                log.exception("source.failed source=%s; it is called again at its next tick", source.name)
         else:
             self._failing.discard(source.name)
         return bodies
-
-    def _say_failing(self, source: Source) -> None:
-        if source.name not in self._failing:
-            self._failing.add(source.name)
-            log.exception("source.failed source=%s; it is called again at its next tick", source.name)
 
     def _page(self, term: PlayedTerm, source: Source, bodies: list[bytes], tick: int) -> PageCall:
         at = int(self._instance.clock.now_ms())
         first = term.seq + 1
         tag = term.tag
-        envelopes = [
-            pack(f"{number}-{tag}", DEFAULT_KIND, at, body) for number, body in enumerate(bodies, start=first)
-        ]
+        envelopes = [pack(f"{number}-{tag}", DEFAULT_KIND, at, body) for number, body in enumerate(bodies, start=first)]
         return PageCall(term.number, term.call + 1, first, source.name, {DEFAULT_KIND: envelopes}, tick=tick)
 
     def _publish(self, term: PlayedTerm, page: PageCall) -> None:
@@ -152,7 +151,7 @@ class Generator:
         while not term.is_over:
             if not term.wait_until_permitted():
                 return
-            sent = time.monotonic()
+            sent, sent_at = time.monotonic(), time.time_ns() // 1_000_000
             try:
                 publish(self._link, instance.keys, term.incarnation.id, instance.settings, page)
             except Full:
@@ -167,7 +166,6 @@ class Generator:
                 self._patience.well()
                 messages = sum(len(envelopes) for envelopes in page.envelopes.values())
                 term.published(page.call, messages, sent, instance.settings.lease)
-                instance.events.count_generated(term.number, term.seq, messages)
+                instance.events.count_generated(term.number, term.seq, messages, at=sent_at)
                 return
-
-
+        self._patience.ended()

@@ -25,7 +25,7 @@ from soloist.store.replies import Superseded
 if TYPE_CHECKING:
     from soloist.runtime.instance import Instance
 
-TRACEBACK_LENGTH = 8192
+TRACEBACK_LENGTH, REASON_LENGTH = 8192, 2048
 
 log = logging.getLogger("soloist")
 
@@ -48,6 +48,7 @@ class Handler:
         self._wanted = threading.Event()
         self._awake = threading.Event()
         self._stopping = False
+        self._interrupted = False
         self._at_the_bell = False
         self._done = threading.Event()
         self.threads = [
@@ -61,6 +62,7 @@ class Handler:
 
     def play(self, wanted: bool) -> None:
         """Handle, or (generating, paused) give back what was not begun and take no more."""
+        self._interrupted = not wanted
         if wanted:
             self._wanted.set()
         else:
@@ -82,7 +84,7 @@ class Handler:
         A handler that waits at the bell holds nothing: it is not waited for. A token that it takes then costs the
         others a heartbeat at most.
         """
-        self._stopping = True
+        self._stopping = self._interrupted = True
         self._awake.set()
         self._wanted.set()
         deadline = time.monotonic() + within
@@ -106,7 +108,7 @@ class Handler:
                 self._turn(desk, max(0, self._batching.size - len(desk.waiting)))
                 if desk.waiting:
                     self._work_through(desk)
-                elif self._wait_at_the_bell(desk) and (self._stopping or not self._wanted.is_set()):
+                elif self._wait_at_the_bell(desk) and self._interrupted:
                     self._turn(desk, 0, even_if_empty=True)  # it rings again: the token was somebody else's
             self._turn(self._desk, 0, give_back=True)
         finally:
@@ -142,20 +144,20 @@ class Handler:
         until, count = begun + FLUSH, 0
         while True:
             try:
+                message_id = desk.in_hand = id_of(waiting[0][1])
                 kind, envelope = waiting.popleft()
             except IndexError:
+                desk.in_hand = None
                 break
-            message_id = id_of(envelope)
-            desk.in_hand = message_id
             deaths, retries = desk.attempts.pop(message_id, (0, 0)) if desk.attempts else (0, 0)
             try:
                 functions[kind](Message(envelope, 1 + deaths + retries))
                 outcomes.append(Outcome(kind, message_id, None))
-            except (Exception, SystemExit) as error:
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's code raises, the message failed
                 outcomes.append(Outcome(kind, message_id, self._details(error, 1 + deaths + retries)))
             desk.in_hand = None
             count += 1
-            if time.monotonic() > until:
+            if self._interrupted or time.monotonic() > until:
                 break
         self._batching.worked(count, time.monotonic() - begun)
         if len(waiting) > self._batching.size:
@@ -163,9 +165,9 @@ class Handler:
 
     def _details(self, error: BaseException, attempt: int) -> bytes:
         rejected = isinstance(error, Reject)
-        trace = None if rejected else "".join(traceback.format_exception(error))[-TRACEBACK_LENGTH:]
+        trace = None if rejected else _encodable("".join(traceback.format_exception(error)))[-TRACEBACK_LENGTH:]
         details = Details(
-            reason=str(error) or type(error).__name__,
+            reason=_encodable(str(error))[:REASON_LENGTH] or type(error).__name__,
             type=type(error).__name__,
             handler=self._instance.incarnation.id,
             attempts=attempt,
@@ -207,3 +209,8 @@ class Handler:
                 continue
             if time.monotonic() - desk.recorded_at > FLUSH or not self._wanted.is_set():
                 self._turn(desk, 0, give_back=True)
+
+
+def _encodable(text: str) -> str:
+    """Text that can be stored: an exception may quote bytes that are none."""
+    return text.encode(errors="backslashreplace").decode()

@@ -5,6 +5,7 @@ It beats only while the threads that it speaks for are alive: an instance whose 
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 from soloist.errors import Unavailable
@@ -18,6 +19,9 @@ from soloist.store.link import Link
 from soloist.store.presence import Heard, beat, reclaim
 from soloist.store.replies import Superseded
 from soloist.store.server import Server
+
+Guard = Callable[[Callable[[], None]], Callable[[], None]]
+"""Wraps the main function of a thread: an exception ends the instance instead of the thread alone."""
 
 
 class Body(Protocol):
@@ -55,7 +59,7 @@ class Body(Protocol):
 class Heart:
     """Beats, and keeps the last will."""
 
-    def __init__(self, body: Body, guard: "Guard") -> None:
+    def __init__(self, body: Body, guard: Guard) -> None:
         self._body = body
         self._link = Link(body.server, body.settings.call_timeout)
         self._patience = Patience("heart", body.outage)
@@ -63,8 +67,6 @@ class Heart:
         self._stopped = threading.Event()
         self._wait = 0.0
         self._tag = new_tag()
-        self._beaten = threading.Condition()
-        self._beats = 0
         self._will = LastWill(self, body, guard)
         self.threads = [threading.Thread(target=guard(self._run), name="heart", daemon=True)]
 
@@ -90,20 +92,10 @@ class Heart:
         if self._wait > self._body.settings.heartbeat:
             self._wake.set()
 
-    def beat_and_wait(self, within: float) -> bool:
-        """Beat at once and wait until that beat was answered; False if it was not in time."""
-        with self._beaten:
-            wanted = self._beats + 2 if self._wait == 0 else self._beats + 1
-            self._wake.set()
-            return self._beaten.wait_for(lambda: self._beats >= wanted, timeout=within)
-
     def _run(self) -> None:
         while not self._stopped.is_set():
-            self._wait = 0.0
-            wait = self._beat()
-            with self._beaten:
-                self._wait = wait
-            self._wake.wait(wait)
+            self._wait = self._beat()
+            self._wake.wait(self._wait)
             self._wake.clear()
 
     def _beat(self) -> float:
@@ -135,9 +127,6 @@ class Heart:
         if heard.role == "elected":
             self._tag = new_tag()
         body.heard(heard, incarnation, played, sent)
-        with self._beaten:
-            self._beats += 1
-            self._beaten.notify_all()
         self._reclaim(incarnation, heard.gone)
         return heard.next_ms / 1000
 
@@ -152,13 +141,3 @@ class Heart:
                 return
             if messages is not None:
                 body.reclaimed(victim, messages)
-
-
-class Guard(Protocol):
-    """Wraps the main function of a thread: an exception ends the instance instead of the thread alone."""
-
-    def __call__(self, function: "ThreadMain") -> "ThreadMain": ...
-
-
-class ThreadMain(Protocol):
-    def __call__(self) -> None: ...

@@ -227,9 +227,11 @@ class Instance:
         def guarded() -> None:
             try:
                 function()
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - whatever ends the thread must end the instance
                 if self.failure is None:
-                    self.failure = error if isinstance(error, SoloistError) else Defect(f"{type(error).__name__}: {error}")
+                    self.failure = (
+                        error if isinstance(error, SoloistError) else Defect(f"{type(error).__name__}: {error}")
+                    )
                     self.failure.__cause__ = None if self.failure is error else error
                 self._stop_requested.set()
 

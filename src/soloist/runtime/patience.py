@@ -54,3 +54,7 @@ class Patience:
         if self._wait:
             self._wait = 0.0
             self._outage.well(self._actor)
+
+    def ended(self) -> None:
+        """It is not tried any more, for reasons other than the server."""
+        self.well()

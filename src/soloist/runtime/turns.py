@@ -19,7 +19,7 @@ from soloist.settings import Settings
 from soloist.store.envelope import id_of
 from soloist.store.keys import Keys
 from soloist.store.link import Link
-from soloist.store.messages import Done, TurnCall, next_turn
+from soloist.store.messages import Claimed, Done, TurnCall, next_turn
 from soloist.store.replies import Superseded
 
 
@@ -38,7 +38,8 @@ class Desk:
         waiting: kind and envelope of what was claimed and not begun, oldest first. The handler takes from the left,
             giving back takes from the right.
         outcomes: what was done and not recorded.
-        in_hand: the id of the message that is being handled.
+        in_hand: the id of the message that is being handled. Set before it is taken from `waiting` and cleared after
+            it is in `outcomes`: a message is always in one of the three.
         recorded_at: when outcomes were last recorded (monotonic).
     """
 
@@ -71,19 +72,30 @@ class Desk:
                 kind, envelope = self.waiting.pop()
             except IndexError:
                 break
-            done[kind].back.insert(0, id_of(envelope))
+            message_id = id_of(envelope)
+            self.attempts.pop(message_id, None)
+            done[kind].back.append(message_id)
+        for each in done.values():
+            each.back.reverse()  # oldest first
         return TurnCall(self._turn + 1, self._stamp, done)
 
-    def accept(self, call: TurnCall, stamp: str, envelopes: Sequence[bytes]) -> None:
-        """The call was applied: these are new, unless we hold them already (an answer that was lost the first time)."""
-        self._turn, self._stamp = call.turn, stamp
-        known = {id_of(envelope) for _, envelope in self.waiting}
-        known.update(outcome.id for outcome in list(self.outcomes))
-        known.add(self.in_hand or b"")
-        for envelope in envelopes:
+    def accept(self, call: TurnCall, claimed: Claimed) -> None:
+        """The call was applied: what was claimed waits here now."""
+        self._turn, self._stamp = call.turn, claimed.stamp
+        known = self._known() if claimed.again else frozenset[bytes]()
+        for envelope in claimed.envelopes:
             message_id, kind, _ = envelope.split(b" ", 2)
             if message_id not in known:
                 self.waiting.append((kind.decode(), envelope))
+        self.attempts.update(claimed.attempts)
+        self.hold = claimed.hold
+        self.recorded_at = time.monotonic()
+
+    def _known(self) -> frozenset[bytes]:
+        """What we hold, read in the direction in which messages move, so that none is missed on its way."""
+        waiting = [id_of(envelope) for _, envelope in self.waiting.copy()]
+        in_hand = self.in_hand
+        return frozenset([*waiting, in_hand or b"", *(outcome.id for outcome in self.outcomes.copy())])
 
 
 class Turns:
@@ -97,7 +109,9 @@ class Turns:
         self._patience = patience
         self._lock = threading.Lock()
 
-    def take(self, desk: Desk, want: int, *, give_back: bool = False, is_hopeless: Callable[[], bool]) -> tuple[int, int]:
+    def take(
+        self, desk: Desk, want: int, *, give_back: bool = False, is_hopeless: Callable[[], bool]
+    ) -> tuple[int, int]:
         """Record what is done, give back what will not be done, claim up to `want`; answers what was recorded.
 
         Raises:
@@ -107,6 +121,7 @@ class Turns:
             call = desk.collect(self._kinds, 0 if desk.hold and not desk.is_empty else want, give_back=give_back)
             while True:
                 if desk.incarnation.over:
+                    self._patience.ended()
                     raise Superseded("next")
                 try:
                     claimed = next_turn(self._link, self._keys, desk.incarnation.id, self._settings, call)
@@ -117,9 +132,6 @@ class Turns:
                         raise
                     time.sleep(wait)
             self._patience.well()
-            desk.accept(call, claimed.stamp, claimed.envelopes)
-            desk.attempts.update(claimed.attempts)
-            desk.hold = claimed.hold
-            desk.recorded_at = time.monotonic()
+            desk.accept(call, claimed)
             failed = sum(len(done.failed) for done in call.done.values())
             return sum(len(done.completed) for done in call.done.values()) + failed, failed

@@ -127,9 +127,18 @@ def _permissions(link: Link, keys: Keys) -> list[Finding]:
         ("scripts", ("EVAL", "return redis.call('TIME')[1]", "0"), Severity.UNFIT, "Allow +eval +evalsha +time."),
         ("keys", ("EVAL", "return redis.call('DEL', KEYS[1])", "1", probe), Severity.UNFIT, f"Allow ~{PREFIX}*."),
         ("waiting", ("BLPOP", probe, "0.001"), Severity.UNFIT, "Allow +blpop."),
-        ("last will", ("EVAL", "return redis.call('PUBSUB', 'SHARDNUMSUB', ARGV[1])[2]", "0", keys.alive + "doctor"),
-         Severity.WARNING, f"Allow +pubsub +ssubscribe and &{PREFIX}*; without it a kill is noticed only by the lease."),
-        ("scan", ("SCAN", "0", "COUNT", "1"), Severity.WARNING, "Allow +scan: purge and the list of namespaces need it."),
+        (
+            "last will",
+            ("EVAL", "return redis.call('PUBSUB', 'SHARDNUMSUB', ARGV[1])[2]", "0", keys.alive + "doctor"),
+            Severity.WARNING,
+            f"Allow +pubsub +ssubscribe and &{PREFIX}*; without it a kill is noticed only by the lease.",
+        ),
+        (
+            "scan",
+            ("SCAN", "0", "COUNT", "1"),
+            Severity.WARNING,
+            "Allow +scan: purge and the list of namespaces need it.",
+        ),
     ]
     findings = []
     for what, command, severity, remedy in tries:

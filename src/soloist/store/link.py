@@ -26,7 +26,7 @@ class Link:
         self._open = False
         _links.add(self)
 
-    def command(self, *words: str | bytes | int | float) -> Any:
+    def command(self, *words: str | bytes | float) -> Any:
         """Send one command and read its answer.
 
         Raises:

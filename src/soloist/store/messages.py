@@ -12,7 +12,7 @@ from soloist.store.script import Script, Value
 PUBLISH, NEXT = Script("publish"), Script("next")
 
 
-class Full(Exception):  # noqa: N818 - the word of the protocol
+class Full(Exception):
     """Too many messages wait; nothing was published and the call number is not used."""
 
 
@@ -146,7 +146,9 @@ def next_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: T
     return Claimed(
         stamp=replies.text(stamp),
         envelopes=envelopes,
-        attempts={ident: (int(deaths), int(retries)) for ident, deaths, retries in zip(counted, counted, counted, strict=True)},
+        attempts={
+            ident: (int(deaths), int(retries)) for ident, deaths, retries in zip(counted, counted, counted, strict=True)
+        },
         hold=bool(hold),
         again=answer == "AGAIN",
     )

@@ -111,7 +111,16 @@ def join(link: Link, keys: Keys, who: Who, settings: Settings) -> Joined:
 
 
 def beat(
-    link: Link, keys: Keys, who: Who, settings: Settings, *, term: int, may_generate: bool, busy: bool, will: int, tag: str
+    link: Link,
+    keys: Keys,
+    who: Who,
+    settings: Settings,
+    *,
+    term: int,
+    may_generate: bool,
+    busy: bool,
+    will: int,
+    tag: str,
 ) -> Heard:
     """A sign of life; see beat.lua."""
     reply = BEAT.call(

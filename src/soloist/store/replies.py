@@ -6,7 +6,7 @@ from typing import Any
 from soloist.errors import Defect
 
 
-class Superseded(Exception):  # noqa: N818 - the word of the protocol
+class Superseded(Exception):
     """Presence is gone, or call, turn or stamp do not fit: the caller must be reborn.
 
     Attributes:

@@ -39,7 +39,9 @@ class Server:
             if parts.scheme != "unix" and path and not path.isdigit():
                 raise ValueError(f"the database must be a number, not {path!r}")
         except ValueError as wrong:
-            raise UsageError(f"--url: {wrong}. Write redis://[user:password@]HOST:PORT/DB, rediss:// or unix://.") from None
+            raise UsageError(
+                f"--url: {wrong}. Write redis://[user:password@]HOST:PORT/DB, rediss:// or unix://."
+            ) from None
         self.url = url
         self._kind = options.pop("connection_class", Connection)
         self._options = options

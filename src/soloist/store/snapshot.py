@@ -141,5 +141,3 @@ def _scan(link: Link, pattern: str) -> list[bytes]:
         found.update(keys)
         if cursor == b"0":
             return sorted(found)
-
-
