@@ -59,7 +59,7 @@ class Account:
             self._role = "handler"
         if not self._live and event.event == "left" and self._totals:
             self._line(self._summary())
-        self._line(f"{time.strftime('%H:%M:%S')}  #{event.number}  {_sentence(event.event, fields)}")
+        self._line(f"{time.strftime('%H:%M:%S')}  #{event.number}  {sentence(event.event, fields)}")
         if self._live and event.event != "left":
             self._show()
 
@@ -77,7 +77,8 @@ class Account:
         write(wipe + text + "\n")
 
 
-def _sentence(event: str, fields: dict[str, Any]) -> str:
+def sentence(event: str, fields: dict[str, Any]) -> str:
+    """What happened, for people."""
     if event == "joined":
         return "joined"
     if event == "elected":

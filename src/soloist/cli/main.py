@@ -84,7 +84,9 @@ def arranged(words: Sequence[str]) -> list[str]:
 def main(words: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
     try:
-        result = cli.main(arranged(sys.argv[1:] if words is None else words), standalone_mode=False)
+        result = cli.main(
+            arranged(sys.argv[1:] if words is None else words), prog_name="soloist", standalone_mode=False
+        )
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()

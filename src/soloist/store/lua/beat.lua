@@ -94,7 +94,7 @@ if term.deadline > now + term.lease then
   term.deadline = now + term.lease
   redis.call('HSET', term_key, 'deadline', term.deadline)
 end
-if term.holder == id and not may_generate then
+if term.holder == id and not may_generate and (named == 0 or named == term.number) then
   redis.call('HSET', term_key, 'instance', '', 'deadline', 0)
   note(log, 'event', 'resigned', 'instance', id, 'term', term.number)
 elseif term.holder == id and named == term.number then
@@ -106,7 +106,7 @@ elseif named > 0 then
   answer = 'superseded'
   redis.call('HINCRBY', totals, 'superseded:beat', 1)
   note(log, 'event', 'superseded', 'what', 'beat', 'instance', id, 'term', named)
-elseif may_generate then
+elseif may_generate and role == 'instance' then
   local holder_known = others[term.holder] ~= nil
   local open = not holder_known or (term.deadline < now and judges.by_lease(term.lease)) or others[term.holder].dead_by_will
   if open and not (busy and idle_judge_in_line(places, id, others, heartbeat_ms)) then

@@ -28,6 +28,7 @@ clear_mark(wills, id)
 local holding = redis.call('HGETALL', drained)
 if #holding > 0 then return { 'OK', unpack(holding) } end
 
+if limit < 1 then return { 'OK' } end
 local ids, taken, bytes = redis.call('ZRANGE', errors_by_time, 0, math.min(limit, 500) - 1), {}, 0
 for _, message_id in ipairs(ids) do
   local record = redis.call('HGET', errors, message_id)

@@ -40,7 +40,11 @@ if there[2] and app ~= '' and there[2] ~= app then return { 'APP', there[2] } en
 if redis.call('ZSCORE', presence, id) or redis.call('EXISTS', instance) == 1 then return { 'TAKEN' } end
 
 if not there[1] then redis.call('HSET', meta, 'protocol', protocol, 'app', app) end
-if number == 0 then number = redis.call('HINCRBY', meta, 'numbers', 1) end
+if number == 0 then
+  number = redis.call('HINCRBY', meta, 'numbers', 1)
+elseif number > tonumber(redis.call('HGET', meta, 'numbers') or 0) then
+  redis.call('HSET', meta, 'numbers', number) -- reborn into an emptied namespace: nobody else shall get its number
+end
 local stamp = text_us(now_us)
 redis.call('ZADD', presence, now + claim_lease_ms, id)
 redis.call('HSET', instance, 'number', number, 'host', host, 'pid', pid, 'started', now, 'turn', 0, 'stamp', stamp,

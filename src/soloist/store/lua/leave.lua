@@ -39,7 +39,7 @@ local names = { unpack(ARGV, 3) }
 local lists = kind_lists(13, names)
 
 if not redis.call('ZSCORE', keys.instances, id) and not redis.call('ZSCORE', keys.drainers, id) then return { 'GONE' } end
-local envelopes = claimed_in_order(keys.claimed)
+local envelopes = in_order(redis.call('HVALS', keys.claimed))
 local missing = unknown_kinds(envelopes, lists)
 if #missing > 0 then return { 'KINDS', unpack(missing) } end
 

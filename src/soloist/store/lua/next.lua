@@ -59,10 +59,11 @@ local function superseded()
 end
 if not redis.call('ZSCORE', instances, id) then return superseded() end
 local seen = redis.call('HMGET', instance, 'turn', 'stamp', 'before', 'alone')
+if not seen[1] then return superseded() end
 if turn == tonumber(seen[1]) and stamp == seen[3] then
   redis.call('HSET', instance, 'turn', turn) -- something to WAIT for on a new connection
   clear_mark(wills, id)
-  local envelopes = redis.call('HVALS', claimed)
+  local envelopes = in_order(redis.call('HVALS', claimed))
   return { 'AGAIN', seen[2], envelopes, attempts_of(attempts, envelopes), 0 }
 end
 if turn ~= tonumber(seen[1]) + 1 or stamp ~= seen[2] then return superseded() end

@@ -51,12 +51,12 @@ local deadline = tonumber(redis.call('ZSCORE', keys.instances, id) or redis.call
 if not deadline then return { 'GONE' } end
 local heard, will = read_heard(keys.judge), read_will(redis.call('HGET', keys.wills, id))
 if id == judge_id or not will or not heard or has_gap(heard, lease_ms) then return { 'ALIVE' } end
-local judges, counts = judge(heard), listeners(channel, { id })
-local by_will = judges.by_will and executed(will, now) and counts ~= nil and counts[id] == 0
+local judges, counts = judge(heard), listeners(channel, { id, judge_id })
+local by_will = judges.by_will and executed(will, now) and counts ~= nil and counts[id] == 0 and counts[judge_id] > 0
 local by_lease = deadline < now and judges.by_lease(will.lease)
 if not by_will and not by_lease then return { 'ALIVE' } end
 
-local envelopes = claimed_in_order(keys.claimed)
+local envelopes = in_order(redis.call('HVALS', keys.claimed))
 local missing = unknown_kinds(envelopes, lists)
 if #missing > 0 then return { 'KINDS', unpack(missing) } end
 

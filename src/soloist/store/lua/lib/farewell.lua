@@ -1,11 +1,4 @@
--- What a departing instance leaves: its messages by number, and what is struck out with it.
-local function claimed_in_order(claimed)
-  local envelopes = redis.call('HVALS', claimed)
-  local numbers = {}
-  for _, envelope in ipairs(envelopes) do numbers[envelope] = tonumber(string.match(envelope, '^(%d+)')) or 0 end
-  table.sort(envelopes, function(one, other) return numbers[one] < numbers[other] end)
-  return envelopes
-end
+-- What goes with a departing instance.
 local function unknown_kinds(envelopes, lists)
   local missing, seen = {}, {}
   for _, envelope in ipairs(envelopes) do

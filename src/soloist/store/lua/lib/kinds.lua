@@ -14,6 +14,12 @@ local function slice(values, first, count)
 end
 local function id_of(envelope) return string.sub(envelope, 1, string.find(envelope, ' ', 1, true) - 1) end
 local function kind_of(envelope) return string.match(envelope, '^[^ ]+ ([^ ]+) ') end
+local function in_order(envelopes)
+  local numbers = {}
+  for _, envelope in ipairs(envelopes) do numbers[envelope] = tonumber(string.match(envelope, '^(%d+)')) or 0 end
+  table.sort(envelopes, function(one, other) return numbers[one] < numbers[other] end)
+  return envelopes
+end
 local function work_in(of)
   return redis.call('LLEN', of.pending) + redis.call('LLEN', of.again) + redis.call('LLEN', of.suspect)
 end

@@ -1,0 +1,104 @@
+"""Apps for the tests beside this file. Each writes what it does into a ledger and is steered by files in a folder.
+
+(The instances share nothing but Redis; the folder is the test's own eye and hand.)
+"""
+
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+from soloist import App, Message
+
+FOLDER = Path(os.environ.get("FOLDER", "."))
+
+
+def note(*words: object) -> None:
+    """One line in the ledger, whole, whoever else writes."""
+    line = " ".join(map(str, (*words, os.getpid()))) + "\n"
+    descriptor = os.open(FOLDER / "ledger", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(descriptor, line.encode())
+    finally:
+        os.close(descriptor)
+
+
+def number_of(message: Message) -> int:
+    return int(message.id.split("-")[0])
+
+
+def wait_for(name: str) -> None:
+    """Until the test makes this file. Sleeping does not hold the interpreter lock."""
+    while not (FOLDER / name).exists():
+        time.sleep(0.005)
+
+
+gated = App("gated", generator_handles=False)
+"""Message 3 is worked on until the file `gate` is there."""
+
+
+@gated.generator(every=0.02)
+def tick() -> str:
+    return "tick"
+
+
+@gated.handler
+def work(message: Message) -> None:
+    note("began", number_of(message), message.attempt)
+    if number_of(message) == 3:
+        wait_for("gate")
+    note("ended", number_of(message), message.attempt)
+
+
+poisonous = App("poisonous", generator_handles=False)
+"""Whoever handles message 5 dies of it."""
+
+poisonous.generator(every=0.01)(tick)
+
+
+@poisonous.handler
+def taste(message: Message) -> None:
+    if number_of(message) == 5:
+        note("died", number_of(message), message.attempt)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+locking = App("locking", generator_handles=False)
+"""The first attempt at message 3 holds the interpreter lock for seconds, in one call of `re`."""
+
+locking.generator(every=0.02)(tick)
+
+
+@locking.handler
+def search(message: Message) -> None:
+    note("began", number_of(message), message.attempt)
+    if number_of(message) == 3 and message.attempt == 1:
+        backtrack_for(float(os.environ["LOCK_SECONDS"]))
+        note("let_go", number_of(message), message.attempt)
+
+
+def backtrack_for(seconds: float) -> None:
+    """A catastrophic regular expression, sized by a small one: each letter doubles the time."""
+    letters, begun = 20, time.monotonic()
+    re.match(r"(a+)+$", "a" * letters + "b")
+    once = time.monotonic() - begun
+    while once < seconds:
+        once, letters = once * 2, letters + 1
+    re.match(r"(a+)+$", "a" * letters + "b")
+
+
+forking = App("forking", generator_handles=False)
+"""Message 1 leaves a forked child behind that outlives its parent."""
+
+forking.generator(every=0.02)(tick)
+
+
+@forking.handler
+def fork(message: Message) -> None:
+    if number_of(message) == 1:
+        child = os.fork()
+        if child == 0:
+            wait_for("gate")
+            os._exit(0)
+        note("forked", child)

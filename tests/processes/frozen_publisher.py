@@ -1,0 +1,24 @@
+"""An App whose generator freezes itself, once, between the look at its clock and the call that publishes."""
+
+import os
+import signal
+from typing import Any
+
+from soloist.runtime import generator
+from tests.processes.apps import FOLDER, gated
+
+app = gated
+_publish = generator.publish
+
+
+def publish_after_freezing(*arguments: Any) -> int:
+    try:
+        (FOLDER / "freeze").unlink()
+    except FileNotFoundError:
+        pass
+    else:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return _publish(*arguments)
+
+
+generator.publish = publish_after_freezing
