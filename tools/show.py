@@ -39,8 +39,7 @@ def main() -> int:
         server = embedded.acquire(folder)
         print(f"An embedded server on port {server.port}, and {arguments.instances} instances. Ctrl-C ends all of it.")
         print(f"Look closer:  SOLOIST_HOME={folder} soloist status --watch   (in another terminal)\n")
-        for _ in range(arguments.instances):
-            processes.append(start(folder, options, told))
+        processes.extend(start(folder, options, told) for _ in range(arguments.instances))
         account(told, processes)
     except KeyboardInterrupt:
         print("\nending …")

@@ -5,6 +5,7 @@ SoloistError                     exit code
 │   └── NamespaceError           2    the namespace belongs to another App or protocol
 ├── ServerError                  3    the server cannot be reached or refuses us
 │   ├── Unavailable              3    … at this moment; after the start it is simply tried again
+│   │   └── Forbidden            3    … password, database or permission
 │   ├── UnfitServer              3    … for good: too old, evicting, read-only
 │   └── EmbeddedServerError      3    the embedded server cannot be started
 ├── OutputError                  4    the output cannot be written
@@ -46,6 +47,13 @@ class Unavailable(ServerError):
     def __init__(self, message: str, *, refused: bool = False) -> None:
         super().__init__(message)
         self.refused = refused
+
+
+class Forbidden(Unavailable):
+    """Wrong password or database, or a permission is missing. Somebody may mend it: after the start it is tried again."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, refused=True)
 
 
 class UnfitServer(ServerError):

@@ -94,9 +94,8 @@ class Inspector:
         """Instances and drainers that have not been heard for so many seconds."""
         seen = snapshot(self._link, self._keys, self._found)
         self._found = seen.found
-        return [
-            each.id for each in seen.instances if seen.now_ms - float(each.fields.get("beat", 0)) > longer_than * 1000
-        ]
+        everyone = [*seen.instances, *seen.drainers]
+        return [each.id for each in everyone if seen.now_ms - each.heard_ms > longer_than * 1000]
 
     def namespaces(self) -> list[str]:
         return namespaces(self._link)
@@ -113,7 +112,7 @@ def _render(namespace: str, seen: Seen) -> Snapshot:
         app=seen.meta.get("app", ""),
         published=totals.get("published", 0),
         pending=sum(kind.waiting for kind in seen.kinds),
-        claimed=sum(instance.claimed for instance in seen.instances),
+        claimed=sum(instance.holds for instance in seen.instances),
         completed=totals.get("completed", 0),
         failed=totals.get("failed", 0),
         errors=seen.errors,
@@ -127,7 +126,7 @@ def _render(namespace: str, seen: Seen) -> Snapshot:
                 _instance(
                     each.id,
                     each.fields,
-                    each.claimed,
+                    each.holds,
                     round(each.deadline_ms - seen.now_ms),
                     holder if term_is_on else "",
                 )

@@ -110,7 +110,13 @@ class Crew:
     def command(self, *words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
         """Run another command on the same namespace to its end."""
         return subprocess.run(
-            [*SOLOIST, *words, *self.connection], capture_output=True, text=True, cwd=ROOT, timeout=60, **options
+            [*SOLOIST, *words, *self.connection],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            timeout=60,
+            check=False,
+            **options,
         )
 
     def snapshot(self) -> Snapshot:

@@ -5,10 +5,11 @@ import signal
 from typing import Any
 
 from soloist.runtime import generator
+from soloist.store import messages
 from tests.processes.apps import FOLDER, gated
 
 app = gated
-_publish = generator.publish
+_publish = messages.publish
 
 
 def publish_after_freezing(*arguments: Any) -> int:
@@ -21,4 +22,4 @@ def publish_after_freezing(*arguments: Any) -> int:
     return _publish(*arguments)
 
 
-generator.publish = publish_after_freezing
+vars(generator)["publish"] = publish_after_freezing

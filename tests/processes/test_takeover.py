@@ -1,5 +1,6 @@
 """The generator ends, freezes or is cut off: another takes its part, and nothing is published twice or left out."""
 
+from typing import Any
 
 from tests.processes.crew import Crew, Running
 from tests.waiting import wait_until
@@ -158,7 +159,7 @@ def generator_of(crew: Crew, everyone: list[Running]) -> Running:
     return wait_until(found, what="a living generator") or everyone[0]
 
 
-def assert_terms_follow_each_other(events: list[dict[str, int]]) -> None:
+def assert_terms_follow_each_other(events: list[dict[str, Any]]) -> None:
     """No number of a lower term follows one of a higher."""
     generated = sorted((event["seq"], event["term"]) for event in events if event["event"] == "generated")
     terms = [term for _, term in generated]
@@ -170,5 +171,3 @@ def assert_numbers_are_contiguous(crew: Crew) -> None:
     wait_until(lambda: crew.snapshot().pending + crew.snapshot().claimed <= 1, what="the handlers keep up")
     begun = sorted({int(line.split()[1]) for line in crew.ledger() if line.startswith("began ")})
     assert begun == list(range(1, len(begun) + 1))
-
-

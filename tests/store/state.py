@@ -68,7 +68,7 @@ def check_equation(store: Store) -> Seen:
     seen = snapshot(store.link, store.keys)
     totals = {name: int(value) for name, value in seen.totals.items()}
     waiting = sum(kind.waiting for kind in seen.kinds)
-    claimed = sum(instance.claimed for instance in seen.instances)
+    claimed = sum(instance.holds for instance in seen.instances)
     finished = totals.get("completed", 0) + totals.get("failed", 0)
     assert totals.get("published", 0) == waiting + claimed + finished
     for what in ("published", "completed", "failed"):

@@ -80,7 +80,7 @@ def test_everything_is_in_it(store: Store, generator: Instance, joined: Joins) -
     assert waiting == {"default": (0, None, False), "mail": (7, 5, False), "order": (3, 5, True)}
     by_id = {instance.id: instance for instance in seen.instances}
     assert set(by_id) == {generator.id, handler.id}
-    assert (by_id[generator.id].claimed, by_id[handler.id].claimed) == (0, 1)
+    assert (by_id[generator.id].holds, by_id[handler.id].holds) == (0, 1)
     assert by_id[handler.id].deadline_ms == handler.deadline
     assert (by_id[generator.id].fields["generated"], by_id[generator.id].fields["failed"]) == ("14", "2")
     assert (seen.term["instance"], seen.term["seq"]) == (generator.id, "14")

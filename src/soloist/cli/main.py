@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import NoReturn
 
 import click
@@ -61,24 +62,40 @@ for command in (run, get_errors, errors, status, clean, purge, server, doctor):
 
 
 def arranged(words: Sequence[str]) -> list[str]:
-    """The words with the command first; `run` if there is none."""
+    """The words with the command (and, in a group, its command) first; `run` if there is none."""
     words = [SPELLINGS.get(word, word) for word in words]
     if any(word in ("-h", "--help", "--version") for word in words[:1]):
         return words
-    takes_value = {
-        name for option in run.params if isinstance(option, click.Option) and not option.is_flag for name in option.opts
-    }
+    at = _first_word(words)
+    if at == len(words) or words[at] == "--" or (words[at] not in cli.commands and ":" in words[at]):
+        return ["run", *words]
+    command, rest = words[at], [*words[:at], *words[at + 1 :]]
+    if isinstance(cli.commands.get(command), click.Group):
+        at = _first_word(rest)
+        if at < len(rest):
+            return [command, rest[at], *rest[:at], *rest[at + 1 :]]
+    return [command, *rest]
+
+
+def _first_word(words: Sequence[str]) -> int:
+    """Where the first word stands that is neither an option nor the value of one; the end if there is none."""
     at = 0
-    while at < len(words):
-        word = words[at]
-        if word == "--" or not word.startswith("-") or word == "-":
-            break
-        at += 2 if word in takes_value else 1
-    if at < len(words) and words[at] in cli.commands:
-        return [words[at], *words[:at], *words[at + 1 :]]
-    if at < len(words) and ":" not in words[at] and words[at] != "--":
-        return [words[at], *words[:at], *words[at + 1 :]]  # unknown: click says so
-    return ["run", *words]
+    while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "--"):
+        at += 2 if words[at] in _with_value() else 1
+    return at
+
+
+@cache
+def _with_value() -> frozenset[str]:
+    """Every option of any command that must be followed by a value."""
+    commands = [*cli.commands.values(), *errors.commands.values(), *server.commands.values()]
+    return frozenset(
+        name
+        for command in commands
+        for option in command.params
+        if isinstance(option, click.Option) and not option.is_flag and option.name != "watch"  # its value is optional
+        for name in option.opts
+    )
 
 
 def main(words: Sequence[str] | None = None) -> NoReturn:

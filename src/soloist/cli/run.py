@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from soloist.cli.connection import Target, connects
-from soloist.errors import UsageError
+from soloist.errors import SoloistError, UsageError
 
 if TYPE_CHECKING:
     from soloist.app import App
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 LOOK = 0.1
 """Seconds between looks at whether everything is done (--until-empty)."""
+
+ONE_SIGNAL = 0.1
+"""Seconds within which a second signal is the same one: `timeout` sends it to the process and to its group."""
 
 LONELY = 2.0
 """Seconds after which a generator without a handler says so."""
@@ -71,6 +75,7 @@ def run(
     from soloist.cli import logs
     from soloist.cli.account import told
     from soloist.events import Events
+    from soloist.inspector import Inspector
     from soloist.runtime.instance import Instance, Part
     from soloist.store.fitness import check_fit
 
@@ -85,6 +90,7 @@ def run(
     instance = Instance(app, goal.server, goal.namespace, goal.settings, Events(account), part)
     account.on_closed = instance.ask_to_stop
     received = _listen_for_signals(instance)
+    already = Inspector(goal.server, goal.namespace).snapshot().published if demo["until_empty"] else 0
     instance.start()
     begun = time.monotonic()
     try:
@@ -96,7 +102,7 @@ def run(
     if failure is not None:
         raise failure
     if is_empty:
-        _report(demo["count"], took, as_events)
+        _report(max(0, demo["count"] - already), took, as_events)
     return INTERRUPTED if signal.SIGINT in received else 0
 
 
@@ -112,7 +118,7 @@ def _default_app(demo: dict[str, Any]) -> "App":
 def _own_app(where: str, demo: dict[str, Any]) -> "App":
     from soloist.app import App
 
-    given = [name for name, value in demo.items() if value]
+    given = [name for name, value in demo.items() if value is not None and value is not False]
     if given:
         raise UsageError(f"--{given[0].replace('_', '-')} belongs to the default application, not to your own App.")
     module_name, colon, attribute = where.partition(":")
@@ -123,22 +129,38 @@ def _own_app(where: str, demo: dict[str, Any]) -> "App":
         found = getattr(importlib.import_module(module_name), attribute)
     except ModuleNotFoundError as error:
         raise UsageError(f"{where}: {error}. Looked in the current folder and where Python looks.") from None
-    except AttributeError:
+    except AttributeError as error:
+        if error.obj is not sys.modules.get(module_name):
+            raise UsageError(f"{where}: importing it failed: {_told(error)}.") from None
         raise UsageError(f"{where}: module {module_name!r} has no {attribute!r}.") from None
+    except SoloistError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a module of the user's may raise anything
+        raise UsageError(f"{where}: importing it failed: {_told(error)}.") from None
     if not isinstance(found, App):
         raise UsageError(f"{where}: {attribute!r} is a {type(found).__name__}, not a soloist.App.")
     return found
 
 
+def _told(error: Exception) -> str:
+    """What went wrong in a module of the user's, and where."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
+
+
 def _listen_for_signals(instance: "Instance") -> list[int]:
     """The first signal: quiet, finish or give back, leave. The second: go at once; nothing is lost then either."""
     received: list[int] = []
+    first_at = 0.0
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
-        if received:
+        nonlocal first_at
+        if not received:
+            received.append(number)
+            first_at = time.monotonic()
+            instance.ask_to_stop()
+        elif time.monotonic() - first_at > ONE_SIGNAL:
             os._exit(INTERRUPTED if number == signal.SIGINT else 0)
-        received.append(number)
-        instance.ask_to_stop()
 
     signal.signal(signal.SIGINT, on_signal)
     signal.signal(signal.SIGTERM, on_signal)

@@ -10,6 +10,7 @@ import click
 
 from soloist.cli.connection import Target, connects, is_empty
 from soloist.cli.output import write
+from soloist.errors import UsageError
 
 if TYPE_CHECKING:
     from soloist.inspector import Snapshot
@@ -28,6 +29,8 @@ def status(target: Callable[[], Target], as_json: bool, check: bool, watch: str 
     """Who generates, who handles, what waits: one atomic read."""
     from soloist.inspector import Inspector, to_json
 
+    if check and watch is not None:
+        raise UsageError("--check and --watch exclude each other: a check ends with its verdict.")
     every = _seconds(watch)
     goal = target()
     inspector = Inspector(goal.server, goal.namespace)

@@ -46,6 +46,7 @@ class Drainer:
         self.is_sound = True
         self.failure: BaseException | None = None
         self._on_reclaimed = on_reclaimed
+        self._looked = threading.Event()
         self._birth = threading.Lock()
         self._link = Link(server, settings.call_timeout)
         self._control = Link(server, settings.call_timeout)
@@ -65,6 +66,7 @@ class Drainer:
         """Records to print, oldest first. Whoever has printed and flushed some calls `confirm`."""
         left = limit
         while left is None or left > 0:
+            looked = self._looked.is_set()  # before that, one that died a moment ago does not seem silent yet
             drained = self._drain(min(left or BATCH, BATCH))
             if drained is None:
                 continue
@@ -74,6 +76,8 @@ class Drainer:
                 left = None if left is None else left - len(records)
             elif silent:
                 time.sleep(0.05)  # the heart takes back what dead drainers hold, as soon as it may
+            elif not looked:
+                self._looked.wait(self.settings.call_timeout)
             else:
                 return
 
@@ -105,8 +109,9 @@ class Drainer:
 
     # what the heart asks
 
-    def heard(self, heard: Heard, incarnation: Incarnation, played: int, sent: float) -> None:
-        """A drainer plays no role."""
+    def heard(self, _heard: Heard, _incarnation: Incarnation, _played: int, _sent: float) -> None:
+        """A drainer plays no role; but from now on the marks of the dead are set."""
+        self._looked.set()
 
     def reclaimed(self, victim: str, messages: int) -> None:
         if self._on_reclaimed is not None:

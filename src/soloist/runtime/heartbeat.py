@@ -48,7 +48,7 @@ class Body(Protocol):
     def is_sound(self) -> bool:
         """Whether all that the heart speaks for is alive."""
 
-    def heard(self, heard: Heard, incarnation: Incarnation, played: int, sent: float) -> None:
+    def heard(self, heard: Heard, incarnation: Incarnation, played: int, sent: float, /) -> None:
         """Act on a beat's answer."""
 
     def reclaimed(self, victim: str, messages: int) -> None: ...

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from statistics import median
 
-from soloist.errors import Defect, SoloistError, Unavailable, UnfitServer
+from soloist.errors import Defect, Forbidden, SoloistError, UnfitServer
 from soloist.store.keys import PREFIX, Keys
 from soloist.store.link import Link
 from soloist.store.replies import text
@@ -41,8 +41,8 @@ def info(link: Link) -> dict[str, str]:
     """What INFO says; empty where it is forbidden."""
     try:
         lines = text(link.command("INFO", "everything")).splitlines()
-    except Unavailable as error:
-        if "NOPERM" in str(error):
+    except Forbidden as error:
+        if "info" in str(error).lower():
             return {}
         raise
     return dict(line.split(":", 1) for line in lines if ":" in line and not line.startswith("#"))
@@ -105,6 +105,7 @@ def examine(server: Server, namespace: str) -> list[Finding]:
     findings = static_findings(info(link))
     findings.append(_latency(link))
     findings.extend(_permissions(link, Keys(namespace)))
+    link.close()
     return findings
 
 
@@ -125,19 +126,30 @@ def _permissions(link: Link, keys: Keys) -> list[Finding]:
     probe = f"{keys.base}doctor"
     tries: list[tuple[str, tuple[str, ...], Severity, str]] = [
         ("scripts", ("EVAL", "return redis.call('TIME')[1]", "0"), Severity.UNFIT, "Allow +eval +evalsha +time."),
-        ("keys", ("EVAL", "return redis.call('DEL', KEYS[1])", "1", probe), Severity.UNFIT, f"Allow ~{PREFIX}*."),
+        (
+            "keys",
+            ("EVAL", "return redis.call('DEL', KEYS[1])", "1", probe),
+            Severity.UNFIT,
+            f"Allow +del and ~{PREFIX}*.",
+        ),
         ("waiting", ("BLPOP", probe, "0.001"), Severity.UNFIT, "Allow +blpop."),
         (
             "last will",
             ("EVAL", "return redis.call('PUBSUB', 'SHARDNUMSUB', ARGV[1])[2]", "0", keys.alive + "doctor"),
             Severity.WARNING,
-            f"Allow +pubsub +ssubscribe and &{PREFIX}*; without it a kill is noticed only by the lease.",
+            "Allow +pubsub; without it a kill is noticed only by the lease.",
         ),
         (
             "scan",
             ("SCAN", "0", "COUNT", "1"),
             Severity.WARNING,
             "Allow +scan: purge and the list of namespaces need it.",
+        ),
+        (
+            "subscribing",
+            ("SSUBSCRIBE", keys.alive + "doctor"),
+            Severity.WARNING,
+            f"Allow +ssubscribe and &{PREFIX}*; without it a kill is noticed only by the lease.",
         ),
     ]
     findings = []

@@ -13,6 +13,9 @@ from redis.exceptions import NoScriptError, RedisError
 
 from soloist.store.server import Server
 
+FORKED = 70
+"""Exit code of a forked child that went on with our work."""
+
 _links: weakref.WeakSet["Link"] = weakref.WeakSet()
 
 
@@ -24,6 +27,7 @@ class Link:
         self._timeout = timeout
         self._connection = server.connection(timeout)
         self._open = False
+        self._in_child = False
         _links.add(self)
 
     def command(self, *words: str | bytes | float) -> Any:
@@ -68,12 +72,20 @@ class Link:
         self._open = False
         self._connection.disconnect()
 
+    def abandon(self) -> None:
+        """Close it for good: we are a forked child, and the link is our parent's."""
+        self._in_child = True
+        self.close()
+
     def _failed(self, error: Exception) -> Exception:
         """Start afresh: the other end may be a demoted server, or may still send the late answer to an old call."""
+        connecting = not self._open
         self.close()
-        return self._server.meaning(error)
+        return self._server.meaning(error, connecting=connecting)
 
     def _exchange(self, words: Sequence[str | bytes | int | float]) -> Any:
+        if self._in_child:
+            os._exit(FORKED)
         if not self._open:
             self._connect()
         self._connection.send_command(*words)
@@ -91,9 +103,12 @@ class Link:
 
 
 def _close_in_child() -> None:
-    """A forked child must not keep our sockets open: the last will would never be executed."""
+    """A forked child must not keep our sockets open: the last will would never be executed.
+
+    Nor may it speak in its parent's name: one that returns from the user's code into ours ends there.
+    """
     for link in list(_links):
-        link.close()
+        link.abandon()
 
 
 os.register_at_fork(after_in_child=_close_in_child)

@@ -10,12 +10,20 @@ from redis.backoff import NoBackoff
 from redis.connection import Connection, SSLConnection, UnixDomainSocketConnection, parse_url
 from redis.retry import Retry
 
-from soloist.errors import Defect, ServerError, Unavailable, UsageError
+from soloist.errors import Defect, Forbidden, ServerError, Unavailable, UsageError
 
 NOT_NOW = ("LOADING", "READONLY", "OOM", "MISCONF", "NOREPLICAS", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY")
 """What a server says that will be well again by itself, or once somebody mends it."""
 
-NOT_YOU = ("NOAUTH", "WRONGPASS", "NOPERM", "DENIED")
+NOT_NOW_ERRORS = (
+    exceptions.BusyLoadingError,
+    exceptions.ReadOnlyError,
+    exceptions.OutOfMemoryError,
+    exceptions.MasterDownError,
+    exceptions.ClusterDownError,
+    exceptions.TryAgainError,
+)
+"""The same, where the client library takes the word off and makes it a class."""
 
 
 class Server:
@@ -82,18 +90,23 @@ class Server:
             self._use(self._recover())
         return True
 
-    def meaning(self, error: Exception) -> ServerError | Defect:
-        """What an error of the client library means to us. Never contains the password."""
+    def meaning(self, error: Exception, *, connecting: bool = False) -> ServerError | Defect:
+        """What an error of the client library means to us. Never contains the password.
+
+        Args:
+            error: what it raised.
+            connecting: it was raised while the connection was made, so nothing of ours was carried out.
+        """
         text = str(error)
-        word = text.split(" ", 1)[0]
-        if isinstance(error, exceptions.AuthenticationError) or word in NOT_YOU:
-            return Unavailable(f"{self} refuses us: {text}", refused=True)
-        if isinstance(error, exceptions.BusyLoadingError | exceptions.ReadOnlyError | exceptions.OutOfMemoryError):
+        if isinstance(error, NOT_NOW_ERRORS) or text.split(" ", 1)[0] in NOT_NOW:
             return Unavailable(f"{self} is not ready: {text}", refused=True)
-        if word in NOT_NOW:
-            return Unavailable(f"{self} is not ready: {text}", refused=True)
+        not_allowed = isinstance(error, exceptions.NoPermissionError) or "ACL failure in script" in text
+        if isinstance(error, exceptions.AuthenticationError) or not_allowed:
+            return Forbidden(f"{self} refuses us: {text}")
         if isinstance(error, exceptions.TimeoutError):
             return Unavailable(f"{self} does not answer")
+        if isinstance(error, exceptions.ResponseError) and connecting:
+            return Forbidden(f"{self} refuses us: {text}")
         if isinstance(error, exceptions.ConnectionError | OSError):
             return Unavailable(f"{self} cannot be reached: {text}")
         return Defect(f"{self} answered: {text}")

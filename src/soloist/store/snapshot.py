@@ -23,12 +23,17 @@ class Found:
 
 @dataclass(frozen=True)
 class InstanceSeen:
-    """One instance: its deadline (server ms), how many messages it holds, the fields of its hash."""
+    """One instance or drainer: its deadline (server ms), how many messages or records it holds, its hash."""
 
     id: str
     deadline_ms: float
-    claimed: int
+    holds: int
     fields: dict[str, str]
+
+    @property
+    def heard_ms(self) -> int:
+        """When it last beat, server ms."""
+        return int(self.fields.get("beat", 0))
 
 
 @dataclass(frozen=True)
@@ -51,10 +56,15 @@ class Seen:
     totals: dict[str, str]
     line: dict[str, str]
     errors: int
-    draining: int
     instances: list[InstanceSeen]
+    drainers: list[InstanceSeen]
     kinds: list[KindSeen]
     found: Found
+
+    @property
+    def draining(self) -> int:
+        """Error records in the hands of drainers."""
+        return sum(drainer.holds for drainer in self.drainers)
 
 
 def snapshot(link: Link, keys: Keys, found: Found | None = None) -> Seen:
@@ -81,7 +91,7 @@ def snapshot(link: Link, keys: Keys, found: Found | None = None) -> Seen:
             },
             more_keys=[
                 *(key for each in found.instances for key in (keys.instance(each), keys.claimed(each))),
-                *(keys.drained(each) for each in found.drainers),
+                *(key for each in found.drainers for key in (keys.instance(each), keys.drained(each))),
                 *keys.of_kinds(found.kinds),
             ],
             more_args=[*found.instances, *found.drainers, *found.kinds],
@@ -92,7 +102,7 @@ def snapshot(link: Link, keys: Keys, found: Found | None = None) -> Seen:
 
 
 def _seen(reply: list[Any], found: Found) -> Seen:
-    _, now_ms, meta, term, totals, line, errors, draining, instances, kinds = reply
+    _, now_ms, meta, term, totals, line, errors, instances, drainers, kinds = reply
     return Seen(
         now_ms=int(now_ms),
         meta=replies.fields(meta),
@@ -100,17 +110,21 @@ def _seen(reply: list[Any], found: Found) -> Seen:
         totals=replies.fields(totals),
         line=replies.fields(line),
         errors=int(errors),
-        draining=int(draining),
-        instances=[
-            InstanceSeen(replies.text(ident), float(deadline), int(claimed), replies.fields(flat))
-            for ident, deadline, claimed, flat in instances
-        ],
+        instances=_present(instances),
+        drainers=_present(drainers),
         kinds=[
             KindSeen(replies.text(name), int(waiting), _published(head), bool(paused))
             for name, waiting, head, paused in kinds
         ],
         found=found,
     )
+
+
+def _present(seen: list[Any]) -> list[InstanceSeen]:
+    return [
+        InstanceSeen(replies.text(ident), float(deadline), int(holds), replies.fields(flat))
+        for ident, deadline, holds, flat in seen
+    ]
 
 
 def _published(head: bytes) -> int | None:

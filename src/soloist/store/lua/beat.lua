@@ -57,8 +57,8 @@ local places = read_line(line)
 local in_line = places[1].id == id or places[2].id == id
 local fast = busy or in_line or term.holder == id or role == 'drainer'
 
--- Idle ones look only at those whose part they might take; the others look at everybody.
-local watched = fast and redis.call('HKEYS', wills) or { id, term.holder, places[1].id, places[2].id }
+-- While somebody generates (and so looks at everybody), idle ones look only at those whose part they might take.
+local watched = (fast or term.deadline < now) and redis.call('HKEYS', wills) or { id, term.holder, places[1].id, places[2].id }
 local counts = listeners(channel, watched)
 local subscribed = counts ~= nil and (counts[id] or 0) > 0
 if has_gap(heard, lease_ms) then heard.since = now end

@@ -12,16 +12,16 @@
 --   errors     hash
 --   kinds      set
 --   paused     hash
---   ...        per instance: instance hash, claimed hash; per drainer: drained hash; per kind: pending, again, suspect,
---              bell
+--   ...        per instance: instance hash, claimed hash; per drainer: instance hash, drained hash; per kind:
+--              pending, again, suspect, bell
 -- ARGV
 --   instances_count  int
 --   drainers_count   int
 --   kinds_count      int
 --   ...              text  the instance ids, the drainer ids, the kinds, each sorted
 -- REPLY
---   OK now_ms meta term totals line errors draining instances kinds
---        instances: per instance id, deadline, claimed, fields; kinds: per kind name, waiting, head, paused
+--   OK now_ms meta term totals line errors instances drainers kinds
+--        instances and drainers: of each id, deadline, how many it holds, fields; kinds: name, waiting, head, paused
 --   CHANGED instances drainers kinds   who and what is there now
 local meta, instances, drainers, line, term = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local totals, errors, kinds, paused = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
@@ -43,16 +43,17 @@ for i, many in ipairs({ instances_count, drainers_count, kinds_count }) do
   if table.concat(given[i], ' ') ~= table.concat(there[i], ' ') then return { 'CHANGED', unpack(there) } end
 end
 
-local next_key, seen_instances, draining, seen_kinds = 10, {}, 0, {}
-for i, id in ipairs(given[1]) do
-  seen_instances[i] = { id, redis.call('ZSCORE', instances, id), redis.call('HLEN', keys[next_key + 1]),
-    redis.call('HGETALL', keys[next_key]) }
-  next_key = next_key + 2
+local next_key = 10
+local function seen_of(presence, ids)
+  local seen = {}
+  for i, id in ipairs(ids) do
+    seen[i] = { id, redis.call('ZSCORE', presence, id), redis.call('HLEN', keys[next_key + 1]),
+      redis.call('HGETALL', keys[next_key]) }
+    next_key = next_key + 2
+  end
+  return seen
 end
-for _ = 1, #given[2] do
-  draining = draining + redis.call('HLEN', keys[next_key])
-  next_key = next_key + 1
-end
+local seen_instances, seen_drainers, seen_kinds = seen_of(instances, given[1]), seen_of(drainers, given[2]), {}
 local lists = kind_lists(next_key, given[3])
 for i, name in ipairs(given[3]) do
   local of = lists[name]
@@ -60,4 +61,4 @@ for i, name in ipairs(given[3]) do
   seen_kinds[i] = { name, work_in(of), string.sub(head, 1, 256), redis.call('HEXISTS', paused, 'kind:' .. name) }
 end
 return { 'OK', now, redis.call('HGETALL', meta), redis.call('HGETALL', term), redis.call('HGETALL', totals),
-  redis.call('HGETALL', line), redis.call('HLEN', errors), draining, seen_instances, seen_kinds }
+  redis.call('HGETALL', line), redis.call('HLEN', errors), seen_instances, seen_drainers, seen_kinds }
