@@ -102,3 +102,14 @@ def fork(message: Message) -> None:
             wait_for("gate")
             os._exit(0)
         note("forked", child)
+
+
+slow = App("slow", generator_handles=False)
+"""There is always a message in hand."""
+
+slow.generator(every=0.05)(tick)
+
+
+@slow.handler
+def take_time(_message: Message) -> None:
+    time.sleep(0.3)

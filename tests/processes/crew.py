@@ -84,7 +84,8 @@ class Crew:
         self.url = url
         self.namespace = namespace
         self.folder = folder
-        self._running: list[Running] = []
+        self.running: list[Running] = []
+        """Everybody that was ever started here."""
         self._inspector = Inspector(Server(url), namespace)
 
     @property
@@ -103,7 +104,7 @@ class Crew:
             env={**os.environ, "FOLDER": str(self.folder), **(environment or {})},
         )
         running = Running(process)
-        self._running.append(running)
+        self.running.append(running)
         running.wait_for("joined")
         return running
 
@@ -139,6 +140,20 @@ class Crew:
         assert drained.returncode == 0, drained.stderr
         return [int(json.loads(line)["id"].split("-")[0]) for line in drained.stdout.splitlines()]
 
+    def line(self) -> list[bytes]:
+        """The places of the line as they stand in Redis: "ID LAST IDLE_JUDGE"."""
+        places: list[bytes] = self._inspector._link.command("HVALS", self._inspector._keys.line)
+        return places
+
+    def generator_of(self, everyone: list[Running]) -> Running:
+        """The one of these that generates, as soon as one does."""
+
+        def found() -> list[Running]:
+            term = self.snapshot().term
+            return [running for running in everyone if term is not None and running.id == term.instance]
+
+        return wait_until(found, what="one of these generates")[0]
+
     def ledger(self) -> list[str]:
         """What the handlers of tests/processes/apps.py wrote down, in order."""
         path = self.folder / "ledger"
@@ -147,7 +162,7 @@ class Crew:
     def release(self) -> None:
         """Kill whatever is left; what waits at the gate may go."""
         (self.folder / "gate").touch()
-        for running in self._running:
+        for running in self.running:
             if running.process.poll() is None:
                 running.kill()
             if running.process.stdout is not None:

@@ -31,7 +31,7 @@ def test_takeover_after_takeover_leaves_no_gap_and_no_double(crew: Crew) -> None
     """G2, G3: numbers go on across terms, whoever is killed."""
     everyone = [crew.start(*LONG_LEASE, *PATIENT, "--count", 500) for _ in range(3)]
     for _ in range(3):
-        generator = generator_of(crew, everyone)
+        generator = crew.generator_of(everyone)
         published = crew.snapshot().published
         wait_until(lambda: crew.snapshot().published > published, what="this generator publishes")  # noqa: B023
         everyone.append(crew.start(*LONG_LEASE, *PATIENT, "--count", 500))
@@ -117,7 +117,7 @@ def test_an_idle_handler_is_preferred_to_a_busy_one(crew: Crew) -> None:
     wait_until(lambda: any(line.startswith("began 3 ") for line in crew.ledger()), what="message 3 is in hand")
     idle = crew.start(*app)
     wait_until(lambda: idle.id in crew.snapshot().line, what="the idle one is in line")
-    wait_until(lambda: idle_judge(crew, idle.id), what="the idle one may judge")
+    wait_until(lambda: is_idle_judge(crew, idle), what="the idle one may judge")
 
     first.kill()
 
@@ -144,19 +144,8 @@ def test_a_busy_handler_takes_over_when_nobody_is_idle_and_finishes_its_message_
     assert crew.snapshot().superseded == {"publish": 0, "next": 0, "beat": 0}
 
 
-def idle_judge(crew: Crew, instance: str) -> bool:
-    link, keys = crew._inspector._link, crew._inspector._keys
-    places = link.command("HVALS", keys.line)
-    return any(place.decode().startswith(instance + " ") and place.endswith(b" 1") for place in places)
-
-
-def generator_of(crew: Crew, everyone: list[Running]) -> Running:
-    def found() -> Running | None:
-        term = crew.snapshot().term
-        alive = {running.id: running for running in everyone}
-        return alive.get(term.instance) if term is not None else None
-
-    return wait_until(found, what="a living generator") or everyone[0]
+def is_idle_judge(crew: Crew, running: Running) -> bool:
+    return any(place.startswith(running.id.encode()) and place.endswith(b" 1") for place in crew.line())
 
 
 def assert_terms_follow_each_other(events: list[dict[str, Any]]) -> None:

@@ -205,11 +205,28 @@ def test_successors_and_busy_ones_beat_every_heartbeat_idle_ones_four_times_a_le
     heartbeat, idle = store.settings.heartbeat_ms, store.settings.lease_ms // 4
     first, second, third = joined(), joined(), joined()
 
-    assert [first.beat().next_ms, second.beat().next_ms] == [heartbeat, heartbeat]
+    assert first.beat().next_ms == heartbeat
+    assert second.beat().next_ms <= heartbeat
+    assert second.will_stored[1] == heartbeat
     assert third.beat().next_ms == idle
     assert third.will_stored[1] == idle, "others must know how often it beats"
     assert third.beat(busy=True).next_ms == heartbeat
     assert third.will_stored[1] == heartbeat
+
+
+def test_the_second_in_line_beats_midway_between_two_beats_of_the_first(
+    store: Store, generator: Instance, joined: Joins
+) -> None:
+    """So one of the two looks twice per heartbeat, and a death is marked within half of one."""
+    heartbeat = store.settings.heartbeat_ms
+    first, second = joined(), joined()
+    heard, of_second = first.beat(), second.beat()
+
+    assert (heard.place, of_second.place) == (1, 2)
+    assert of_second.now_ms + of_second.next_ms == heard.now_ms + heartbeat // 2
+
+    store.link.command("HSET", store.keys.line, "1", f"{first.id} {second.beat().now_ms - heartbeat // 2} 0")
+    assert heartbeat - 50 <= second.beat().next_ms <= heartbeat, "it is midway now, and stays there"
 
 
 def test_who_may_take_the_term_looks_again_when_its_lease_ends(

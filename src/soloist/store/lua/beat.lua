@@ -133,4 +133,5 @@ write_will(wills, id, { has = subscribed, interval = interval, zero = 0, lease =
 for _, name in ipairs(names) do
   if work_in(lists[name]) > 0 and redis.call('HEXISTS', paused, 'kind:' .. name) == 0 then ring(lists[name]) end
 end
+if place == 2 then wake = math.min(wake, midway(places[1], heartbeat_ms)) end
 return { 'OK', now, answer, place, math.max(1, math.min(interval, wake)), redis.call('ZCARD', instances), gone, elected }

@@ -19,6 +19,14 @@ local function is_free(place, others, holder, heartbeat_ms)
   local other = others[place.id]
   return not other or other.marked or place.id == holder or now < place.last or now - place.last > 3 * heartbeat_ms
 end
+-- The second in line beats midway between two beats of the first, so that one of them looks twice per heartbeat: a death
+-- is then marked within half of one.
+local function midway(first, heartbeat_ms)
+  local wait = first.last + 1.5 * heartbeat_ms - now
+  if first.id == '' or wait <= 0 or wait > 1.5 * heartbeat_ms then return heartbeat_ms end
+  if wait > heartbeat_ms then wait = wait - heartbeat_ms end
+  return math.floor(wait)
+end
 -- Puts `waiting` (nil: nobody) into a place and answers which; strikes the caller from the places that it gives up.
 local function take_place(line, places, waiting, others, holder, idle_judge, heartbeat_ms, caller)
   local mine = 0
