@@ -4,8 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from soloist.errors import Defect, NamespaceError
+from soloist.errors import Defect, Forbidden, NamespaceError
+from soloist.settings import Settings
+from soloist.store.link import Link
 from soloist.store.presence import EmptyNamespace
+from soloist.store.server import Server
 from tests.servers import Store
 from tests.store.acting import Instance, Joins
 from tests.store.state import check_equation, dump, full_memory, hash_of, logged, nothing_changes
@@ -176,3 +179,24 @@ def test_an_instance_joins_when_memory_is_full(store: Store) -> None:
         instance.join()
 
     assert hash_of(store, store.keys.instance(instance.id))["turn"] == "0"
+
+
+def test_a_missing_permission_is_named_before_anything_is_written(store: Store) -> None:
+    """A command refused in mid-script would leave what was written before it."""
+    user = f"user-{store.keys.namespace}"
+    rules = ["on", ">secret", f"~{store.keys.base}*", "+@read", "+@write", "+eval", "+evalsha", "+time", "-xadd"]
+    store.link.command("ACL", "SETUSER", user, *rules)
+    restricted = Server(store.server.url.replace("redis://", f"redis://{user}:secret@"))
+    link = Link(restricted, timeout=5)
+    try:
+        with nothing_changes(store), pytest.raises(Forbidden, match="XADD"):
+            Instance(Store(restricted, link, store.keys, Settings())).join()
+    finally:
+        link.close()
+        store.link.command("ACL", "DELUSER", user)
+
+
+def test_a_reborn_instance_in_an_emptied_namespace_keeps_its_number_to_itself(store: Store) -> None:
+    """After purge or data loss the counter begins anew; it goes on above those who come back."""
+    assert Instance(store, number=2).join().number == 2
+    assert Instance(store).join().number == 3

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from soloist.cli.output import write
+from soloist.cli.output import duration, write
 from soloist.errors import OutputError
 from soloist.events import Event, Listener
 
@@ -57,7 +57,7 @@ class Account:
             self._role = f"generator, term {fields['term']}"
         elif event.event in ("superseded", "joined"):
             self._role = "handler"
-        if not self._live and event.event == "left" and self._totals:
+        if event.event == "left" and self._totals:
             self._line(self._summary())
         self._line(f"{time.strftime('%H:%M:%S')}  #{event.number}  {sentence(event.event, fields)}")
         if self._live and event.event != "left":
@@ -82,19 +82,19 @@ def sentence(event: str, fields: dict[str, Any]) -> str:
     if event == "joined":
         return "joined"
     if event == "elected":
-        took = (
-            f"; the generator before it was last heard {fields['takeover_ms']:,} ms ago"
-            if fields["takeover_ms"]
-            else ""
-        )
+        since = fields["takeover_ms"]
+        took = f"; the generator before it was last heard {duration(since)} ago" if since else ""
         return f"is the generator now (term {fields['term']}){took}"
     if event == "superseded":
         what = {"publish": "its publication", "next": "its completion", "beat": "its heartbeat"}.get(fields["what"], "")
         if "term" in fields:
             return f"another instance took over term {fields['term']}: {what} was refused; goes on as a handler"
         return f"was taken for gone: {what} was refused; joins again"
+    if event == "reclaimed" and not fields["messages"]:
+        return f"found that {fields['from']} is gone; it held nothing"
     if event == "reclaimed":
-        return f"took back {fields['messages']:,} message(s) that {fields['from']} held when it died"
+        many = f"{fields['messages']:,} messages" if fields["messages"] > 1 else "a message"
+        return f"found that {fields['from']} is gone, and took back {many} that it held"
     if event == "quiet":
         return "takes no more work, finishes what it has in hand"
     if event == "left":

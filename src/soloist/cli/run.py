@@ -74,6 +74,7 @@ def run(
     """
     from soloist.cli import logs
     from soloist.cli.account import told
+    from soloist.cli.output import write
     from soloist.events import Events
     from soloist.inspector import Inspector
     from soloist.runtime.instance import Instance, Part
@@ -85,6 +86,8 @@ def run(
     app = _own_app(module_app, demo) if module_app else _default_app(demo)
     goal = target(app.name, needs_connection=module_app is not None)
     check_fit(goal.server, embedded=goal.embedded)
+    if not as_events:
+        write(f"namespace {goal.namespace} on {goal.where}\n")
     account = told(as_events)
     part = Part(may_generate=role == "any", until=demo["count"])
     instance = Instance(app, goal.server, goal.namespace, goal.settings, Events(account), part)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from soloist.cli.connection import Target, connects, is_empty
-from soloist.cli.output import write
+from soloist.cli.output import duration, write
 from soloist.errors import UsageError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def unhealthy(seen: "Snapshot") -> list[str]:
 
 def render(seen: "Snapshot") -> str:
     """The snapshot for people, 80 columns."""
-    generator = f"term {seen.term.number}, for {_time(seen.term.since_ms)}" if seen.term else "nobody generates"
+    generator = f"term {seen.term.number}, for {duration(seen.term.since_ms)}" if seen.term else "nobody generates"
     lines = [
         f"namespace {seen.namespace}, App {seen.app}: {generator}",
         (
@@ -87,7 +87,7 @@ def render(seen: "Snapshot") -> str:
         ),
         (
             f"errors at rest {seen.errors:,}   reclaimed {seen.reclaimed:,}   "
-            f"superseded {sum(seen.superseded.values()):,}   oldest pending {_time(seen.oldest_pending_ms)}"
+            f"superseded {sum(seen.superseded.values()):,}   oldest pending {duration(seen.oldest_pending_ms)}"
         ),
         "",
         f"{'':1}{'#':>4}  {'role':<10}{'host':<18}{'pid':>8}{'generated':>11}{'handled':>10}{'errors':>8}{'holds':>6}",
@@ -101,11 +101,3 @@ def render(seen: "Snapshot") -> str:
     if seen.line:
         lines.append("> in line to generate next")
     return "\n".join(lines) + "\n"
-
-
-def _time(ms: int) -> str:
-    seconds = ms / 1000
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.1f} s"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from soloist.errors import Defect, NamespaceError
+from soloist.errors import Defect, Forbidden, NamespaceError
 from soloist.settings import Settings
 from soloist.store import replies
 from soloist.store.keys import Keys
@@ -92,7 +92,12 @@ def join(link: Link, keys: Keys, who: Who, settings: Settings) -> Joined:
         },
         more_args=who.kinds,
     )
-    answer = replies.word(reply, "join", "OK", "PROTOCOL", "APP", "EMPTY", "TAKEN")
+    answer = replies.word(reply, "join", "OK", "FORBIDDEN", "PROTOCOL", "APP", "EMPTY", "TAKEN")
+    if answer == "FORBIDDEN":
+        raise Forbidden(
+            f"the server's ACL forbids us {replies.text(reply[1])}, which our scripts use on {keys.base}*. "
+            f"Allow +@read +@write on these keys; `soloist doctor` says what else is needed."
+        )
     if answer == "PROTOCOL":
         raise NamespaceError(
             f"namespace {keys.namespace!r} speaks version {replies.text(reply[1])} of the protocol, this soloist "

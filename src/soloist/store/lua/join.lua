@@ -23,6 +23,7 @@
 --   OK number stamp now_ms
 --   PROTOCOL version   the namespace speaks another version; nothing was changed
 --   APP name           the namespace belongs to another App; nothing was changed
+--   FORBIDDEN command  the ACL forbids a command that our scripts use; nothing was changed
 --   EMPTY              there is no such namespace, and the caller names no App
 --   TAKEN              this id is present already: a late copy; nothing was changed
 local meta, presence, wills, instance, kinds, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -32,7 +33,10 @@ local names = { unpack(ARGV, 9) }
 -- include: clock
 -- include: wills
 -- include: log
+-- include: permissions
 
+local forbidden = first_forbidden(meta)
+if forbidden then return { 'FORBIDDEN', forbidden } end
 local there = redis.call('HMGET', meta, 'protocol', 'app')
 if not there[1] and app == '' then return { 'EMPTY' } end
 if there[1] and there[1] ~= protocol then return { 'PROTOCOL', there[1] } end
