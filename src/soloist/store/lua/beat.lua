@@ -44,6 +44,7 @@ local names = { unpack(ARGV, 12) }
 -- include: kinds
 -- include: log
 -- include: line
+-- include: look
 local lists = kind_lists(10, names)
 
 local presence = role == 'drainer' and drainers or instances
@@ -66,28 +67,8 @@ if not subscribed then heard.will_since = 0
 elseif heard.will ~= will_number or heard.will_since == 0 or heard.since == now then heard.will_since = now end
 local judges = judge(heard)
 
-local others, gone, wake = {}, {}, claim_lease_ms
-for _, other in ipairs(watched) do
-  local will = other ~= id and read_will(redis.call('HGET', wills, other))
-  local deadline = will and tonumber(redis.call('ZSCORE', instances, other) or redis.call('ZSCORE', drainers, other))
-  if deadline then
-    if will.has and counts then
-      local zero = counts[other] > 0 and 0 or ((will.zero == 0 or will.zero > now) and now or will.zero)
-      if zero ~= will.zero then
-        will.zero = zero
-        write_will(wills, other, will)
-      end
-    end
-    if deadline > now + will.lease then -- the clock went back
-      deadline = now + will.lease
-      redis.call('ZADD', redis.call('ZSCORE', instances, other) and instances or drainers, deadline, other)
-    end
-    local dead_by_will = judges.by_will and executed(will, now)
-    others[other] = { marked = will.zero > 0, dead_by_will = dead_by_will }
-    if dead_by_will or (deadline < now and judges.by_lease(will.lease)) then gone[#gone + 1] = other end
-    if will.zero > 0 and not executed(will, now) then wake = math.min(wake, will.zero + grace_of(will) - now) end
-  end
-end
+local others, gone, wake = look_at(watched, id, counts, judges, { instances = instances, drainers = drainers, wills = wills })
+wake = math.min(wake, claim_lease_ms)
 
 local answer, elected = 'handler', {}
 if term.deadline > now + term.lease then
@@ -123,7 +104,8 @@ end
 if answer == 'elected' then elected = redis.call('HGETALL', term_key) end
 
 local waits = may_generate and (answer == 'handler' or answer == 'superseded') and role == 'instance'
-local place = take_place(line, places, waits and id, others, term.holder, not busy and (judges.by_will or judges.by_lease(lease_ms)), heartbeat_ms, id)
+local idle_judge = not busy and (judges.by_will or judges.by_lease(lease_ms))
+local place = take_place(line, places, waits and id, others, term.holder, idle_judge, heartbeat_ms, id)
 fast = busy or place > 0 or answer == 'generator' or answer == 'elected' or role == 'drainer'
 local interval = fast and heartbeat_ms or math.max(heartbeat_ms, math.floor(lease_ms / 4))
 
