@@ -89,7 +89,7 @@ def backtrack_for(seconds: float) -> None:
 
 
 forking = App("forking", generator_handles=False)
-"""Message 1 leaves a forked child behind that outlives its parent."""
+"""Message 1 leaves a forked child behind that outlives its parent; that of message 2 returns from the handler."""
 
 forking.generator(every=0.02)(tick)
 
@@ -102,6 +102,10 @@ def fork(message: Message) -> None:
             wait_for("gate")
             os._exit(0)
         note("forked", child)
+    if number_of(message) == 2:
+        child = os.fork()
+        if child:
+            note("returned", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 slow = App("slow", generator_handles=False)

@@ -109,6 +109,18 @@ def test_a_forked_child_does_not_keep_the_last_will_of_its_parent_alive(crew: Cr
     (crew.folder / "gate").touch()
 
 
+def test_a_forked_child_that_returns_from_the_handler_does_not_speak_in_its_parents_name(crew: Crew) -> None:
+    """It ends where it would have called Redis; its parent goes on, and is not superseded."""
+    crew.start("tests.processes.apps:forking")
+    handler = crew.start("tests.processes.apps:forking", "--role", "handler")
+
+    wait_until(lambda: any(line.startswith("returned 70 ") for line in crew.ledger()), what="the child has ended")
+    wait_until(lambda: crew.snapshot().completed >= 10, what="its parent goes on")
+
+    assert not handler.told("superseded")
+    assert crew.snapshot().superseded == {"publish": 0, "next": 0, "beat": 0}
+
+
 def test_an_idle_handler_is_preferred_to_a_busy_one(crew: Crew) -> None:
     """A busy one would generate and handle at once."""
     app = ("tests.processes.apps:gated", *LONG_LEASE)
