@@ -1,5 +1,6 @@
 """App: the user's generator and handler under one name."""
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,12 +42,12 @@ class App:
 
     def generator(self, *, every: float) -> Callable[[Produce], Produce]:
         """Declare the function that makes a message every so many seconds; None means nothing this time."""
-        if every < 0:
-            raise UsageError(f"@{self.name}.generator: every={every} must not be negative.")
+        if not 0 <= every < math.inf:
+            raise UsageError(f"@{self.name}.generator: every={every} must be a number of seconds, 0 or more.")
 
         def declare(function: Produce) -> Produce:
             if self.sources:
-                raise UsageError(f"App {self.name!r} has a generator already: {self.sources[0].function.__name__}.")
+                raise UsageError(f"App {self.name!r} has a generator already: {_called(self.sources[0].function)}.")
             self.sources.append(Source(GENERATOR, function, every))
             return function
 
@@ -65,7 +66,7 @@ class App:
 
     def _handles(self, kind: str, function: Handle) -> Handle:
         if kind in self.handlers:
-            raise UsageError(f"App {self.name!r} has a handler for {kind!r} already: {self.handlers[kind].__name__}.")
+            raise UsageError(f"App {self.name!r} has a handler for {kind!r} already: {_called(self.handlers[kind])}.")
         self.handlers[kind] = function
         return function
 
@@ -73,6 +74,10 @@ class App:
         """Refuse to start without anything to do."""
         if not self.sources and not self.handlers:
             raise UsageError(f"App {self.name!r} has neither a generator nor a handler: decorate a function.")
+
+
+def _called(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", None) or repr(function)
 
 
 def valid_name(name: Any, what: str) -> str:

@@ -44,6 +44,7 @@ class Events:
 
     def joined(self, number: int, instance: str) -> None:
         with self._lock:
+            self._tell_totals(force=True)  # of the life before it
             self._number, self._instance = number, instance
             self._tell("joined")
 

@@ -104,6 +104,7 @@ class Settings:
         2**53,
         ("The generator waits while so many messages of a kind are pending. Bounds the server's memory."),
         "1000000",
+        "1 to 2^53",
     )
     max_attempts: int = _setting(
         3, whole, 2, 1000, ("Deaths of its handler until a message goes to the error store."), "3"
@@ -179,8 +180,10 @@ def check(name: str, value: Any, where: str) -> Any:
     """The value of a setting as it should be, or an error that names where it came from."""
     meta = about(name)
     try:
+        if isinstance(value, bool):
+            raise TypeError(value)  # else `lease = true` would be one second
         parsed = meta["parse"](value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         raise UsageError(f"{where}: {value!r} is not allowed; write {allowed(name)}.") from None
     if not meta["least"] <= parsed <= meta["most"]:
         raise UsageError(f"{where}: {value!r} is out of range; allowed is {allowed(name)}.")
@@ -215,6 +218,12 @@ def from_environment(environment: Mapping[str, str] | None = None) -> dict[str, 
             raw = environment[variable]
             values[name] = check(name, raw, f"environment variable {variable}") if name in NAMES else raw
     return values
+
+
+def origin(name: str, config: str | None = None) -> str:
+    """Where `gather` has a value from, for messages about it."""
+    variable = ENVIRONMENT_PREFIX + name.upper()
+    return f"environment variable {variable}" if variable in os.environ else f"{config or FILE}: {name}"
 
 
 def gather(config: str | None = None) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 (The instances share nothing but Redis; the folder is the test's own eye and hand.)
 """
 
+import asyncio
 import os
 import re
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -117,3 +119,36 @@ slow.generator(every=0.05)(tick)
 @slow.handler
 def take_time(_message: Message) -> None:
     time.sleep(0.3)
+
+
+raising = App("raising", generator_handles=False)
+"""Handlers and sources raise what they should not."""
+
+
+class Speechless(Exception):
+    """An exception that cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("not even this")
+
+
+@raising.generator(every=0.02)
+def exits_now_and_then() -> str:
+    if not (FOLDER / "exited").exists():
+        (FOLDER / "exited").touch()
+        sys.exit("a source must not")
+    return "tick"
+
+
+@raising.handler
+def raises(message: Message) -> None:
+    problems: dict[int, BaseException] = {
+        1: Speechless(),
+        2: asyncio.CancelledError(),
+        3: SystemExit(3),
+        4: KeyboardInterrupt(),
+        5: ValueError("\udcff is no text"),
+    }
+    problem = problems.get(number_of(message))
+    if problem is not None:
+        raise problem

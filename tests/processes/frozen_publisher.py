@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from typing import Any
 
 from soloist.runtime import generator
@@ -19,6 +20,7 @@ def publish_after_freezing(*arguments: Any) -> int:
         pass
     else:
         os.kill(os.getpid(), signal.SIGSTOP)
+        time.sleep(0.2)  # this thread runs on until the signal has reached all of them; the rest passes after the thaw
     return _publish(*arguments)
 
 

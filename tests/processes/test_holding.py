@@ -1,5 +1,6 @@
 """A handler that holds messages is killed, frozen, slow or holds the interpreter lock."""
 
+import json
 import time
 
 from tests.processes.crew import Crew
@@ -126,3 +127,19 @@ def test_a_message_that_kills_its_handlers_goes_to_the_error_store_and_its_neigh
     assert survivor.process.poll() is None
     assert crew.numbers_in_error_store() == [5]
     assert seen.completed == seen.published - 1
+
+
+def test_whatever_a_handler_or_a_source_raises_the_instances_go_on(crew: Crew) -> None:
+    """A message whose handler raises is failed, with a reason; the next tick of a source comes all the same."""
+    app = "tests.processes.apps:raising"
+    generator = crew.start(app)
+    handler = crew.start(app, "--role", "handler")
+
+    wait_until(lambda: crew.snapshot().completed >= 20, what="the others are completed")
+
+    assert (crew.folder / "exited").exists()
+    assert generator.process.poll() is None
+    assert handler.process.poll() is None
+    drained = crew.command("getErrors", "--json")
+    types = [json.loads(line)["type"] for line in drained.stdout.splitlines()]
+    assert types == ["Speechless", "CancelledError", "SystemExit", "KeyboardInterrupt", "ValueError"]

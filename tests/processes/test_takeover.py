@@ -102,6 +102,7 @@ def test_a_forked_child_does_not_keep_the_last_will_of_its_parent_alive(crew: Cr
     generator = crew.start("tests.processes.apps:forking", *LONG_LEASE)
     handler = crew.start("tests.processes.apps:forking", *LONG_LEASE)
     wait_until(lambda: any("forked" in line for line in crew.ledger()), what="a child is left behind")
+    wait_until(lambda: is_idle_judge(crew, handler), what="its will is known")
 
     handler.kill()
 

@@ -6,6 +6,7 @@ On a terminal the totals are one line that is kept up to date; in a pipe they ar
 import json
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,12 @@ from typing import Any
 from soloist.cli.output import duration, write
 from soloist.errors import OutputError
 from soloist.events import Event, Listener
+
+TOTALS = ("generated", "handled")
+"""Events whose newer ones make older ones superfluous."""
+
+FINISH = 2.0
+"""Seconds for which a leaving instance waits for a reader that does not read."""
 
 OFTEN = 5.0
 """Seconds between lines of totals where they cannot be rewritten."""
@@ -103,7 +110,10 @@ def sentence(event: str, fields: dict[str, Any]) -> str:
 
 
 class Told:
-    """Hands events on until the output cannot be written any more; then the instance is asked to stop, once.
+    """Hands events on to a listener that may block, on a thread of its own: a full pipe must not stop the heart.
+
+    Totals that wait to be told are replaced by newer ones. When the output cannot be written any more, the instance is
+    asked to stop, once.
 
     Attributes:
         failure: why it could not be written; None as long as it can, or when the reader has closed the pipe.
@@ -111,19 +121,41 @@ class Told:
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
+        self._waiting: list[Event] = []
+        self._changed = threading.Condition()
+        self._telling = False
         self._closed = False
         self.on_closed: Callable[[], None] = lambda: None
         self.failure: OutputError | None = None
+        threading.Thread(target=self._tell, name="told", daemon=True).start()
 
     def __call__(self, event: Event) -> None:
-        if self._closed:
-            return
-        try:
-            self._listener(event)
-        except (BrokenPipeError, OutputError) as error:
-            self._closed = True
-            self.failure = error if isinstance(error, OutputError) else None
-            self.on_closed()
+        with self._changed:
+            if event.event in TOTALS:
+                self._waiting = [each for each in self._waiting if each.event != event.event]
+            self._waiting.append(event)
+            self._changed.notify_all()
+
+    def finish(self) -> None:
+        """Wait until everything is told; not for ever, if the reader has stopped reading."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or not (self._waiting or self._telling), timeout=FINISH)
+
+    def _tell(self) -> None:
+        while not self._closed:
+            with self._changed:
+                self._changed.wait_for(lambda: bool(self._waiting))
+                event = self._waiting.pop(0)
+                self._telling = True
+            try:
+                self._listener(event)
+            except (BrokenPipeError, OutputError) as error:
+                self._closed = True
+                self.failure = error if isinstance(error, OutputError) else None
+                self.on_closed()
+            with self._changed:
+                self._telling = False
+                self._changed.notify_all()
 
 
 def told(as_events: bool) -> Told:

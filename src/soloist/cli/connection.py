@@ -93,8 +93,9 @@ def resolve(given: dict[str, Any], app_name: str | None, *, needs_connection: bo
     for name in all_settings.NAMES:
         if given[name] is not None:
             found[name] = all_settings.check(name, given[name], "--" + name.replace("_", "-"))
-    url = _url(given) or (None if given["embedded"] else found.pop("url", None))
-    found.pop("url", None)
+    from_flags = _url(given)
+    from_elsewhere = found.pop("url", None)
+    url = from_flags if from_flags is not None or given["embedded"] else from_elsewhere
     from_settings = found.pop("namespace", None)
     namespace = given["namespace"] or from_settings or app_name or DEFAULT_NAMESPACE
     settings = Settings(**found)
@@ -106,9 +107,11 @@ def resolve(given: dict[str, Any], app_name: str | None, *, needs_connection: bo
     from soloist.app import valid_name
     from soloist.store.server import Server
 
-    valid_name(namespace, "--namespace")
+    named_elsewhere = from_settings and not given["namespace"]
+    valid_name(namespace, all_settings.origin("namespace", given["config"]) if named_elsewhere else "--namespace")
     if url is not None:
-        return Target(Server(url), namespace, settings, embedded=False)
+        where = all_settings.origin("url", given["config"]) if from_flags is None else "--url"
+        return Target(Server(url, where=where), namespace, settings, embedded=False)
     return Target(_embedded(), namespace, settings, embedded=True)
 
 
@@ -123,19 +126,21 @@ def is_empty(goal: Target) -> str:
 
 def _url(given: dict[str, Any]) -> str | None:
     parts = [name for name in ("host", "port", "db") if given[name] is not None]
-    ways = [name for name in ("url", "addr") if given[name]] + (["host"] if parts else [])
+    ways = [name for name in ("url", "addr") if given[name] is not None] + (["host"] if parts else [])
     if len(ways) + bool(given["embedded"]) > 1:
         named = ", ".join("--" + name for name in [*ways, *(["embedded"] if given["embedded"] else [])])
         raise UsageError(f"{named}: name the server in one way only.")
-    if given["url"]:
+    if given["url"] is not None:
         return str(given["url"])
-    if given["addr"]:
+    if given["addr"] is not None:
         host, colon, port = str(given["addr"]).rpartition(":")
         if not colon or not port.isdigit() or not host or not 0 < int(port) < 65536:
             raise UsageError(f"--addr: {given['addr']!r} is not HOST:PORT.")
         return f"redis://{host}:{port}/0"
     if parts:
-        return f"redis://{given['host'] or 'localhost'}:{given['port'] or 6379}/{given['db'] or 0}"
+        host = given["host"] or "localhost"
+        host = f"[{host}]" if ":" in host and not host.startswith("[") else host  # an IPv6 address
+        return f"redis://{host}:{given['port'] or 6379}/{given['db'] or 0}"
     return None
 
 

@@ -1,7 +1,10 @@
 """Log lines to stderr, as text or JSON."""
 
+import atexit
 import json
 import logging
+import logging.handlers
+import queue
 import sys
 import time
 
@@ -20,11 +23,20 @@ class _Json(logging.Formatter):
         return json.dumps(fields)
 
 
+class _Queue(logging.handlers.QueueHandler):
+    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
+        return record  # the formatter on the other side wants exception and arguments as they are
+
+
 def set_up(level: str, form: str) -> None:
-    """Send what soloist logs to stderr."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if form == "json" else _Text())
+    """Send what soloist logs to stderr, on a thread of its own: a terminal that is held must not stop the heart."""
+    writer = logging.StreamHandler(sys.stderr)
+    writer.setFormatter(_Json() if form == "json" else _Text())
+    lines: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
+    listener = logging.handlers.QueueListener(lines, writer)
+    listener.start()
+    atexit.register(listener.stop)
     logger = logging.getLogger("soloist")
-    logger.handlers[:] = [handler]
+    logger.handlers[:] = [_Queue(lines)]
     logger.setLevel(level.upper())
     logger.propagate = False

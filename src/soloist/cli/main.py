@@ -4,9 +4,11 @@ Options stand before or after the command, the command may be missing, and `getE
 are brought into one order before click sees them.
 """
 
+import io
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from functools import cache
 from typing import NoReturn
@@ -63,10 +65,11 @@ for command in (run, get_errors, errors, status, clean, purge, server, doctor):
 
 def arranged(words: Sequence[str]) -> list[str]:
     """The words with the command (and, in a group, its command) first; `run` if there is none."""
-    words = [SPELLINGS.get(word, word) for word in words]
+    words = list(words)
     if any(word in ("-h", "--help", "--version") for word in words[:1]):
         return words
     at = _first_word(words)
+    words[at : at + 1] = [SPELLINGS.get(word, word) for word in words[at : at + 1]]
     if at == len(words) or words[at] == "--" or (words[at] not in cli.commands and ":" in words[at]):
         return ["run", *words]
     command, rest = words[at], [*words[:at], *words[at + 1 :]]
@@ -80,7 +83,7 @@ def arranged(words: Sequence[str]) -> list[str]:
 def _first_word(words: Sequence[str]) -> int:
     """Where the first word stands that is neither an option nor the value of one; the end if there is none."""
     at = 0
-    while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "--"):
+    while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "--", *SPELLINGS):
         at += 2 if words[at] in _with_value() else 1
     return at
 
@@ -100,11 +103,12 @@ def _with_value() -> frozenset[str]:
 
 def main(words: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter still shows the rest
     try:
         result = cli.main(
             arranged(sys.argv[1:] if words is None else words), prog_name="soloist", standalone_mode=False
         )
-        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         _exit(error.exit_code)
@@ -117,6 +121,9 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
     except SoloistError as error:
         click.echo(f"soloist: {error}", err=True)
         _exit(error.exit_code)
+    except Exception:  # noqa: BLE001 - whatever it is, it is a defect of ours
+        traceback.print_exc()
+        _exit(DEFECT)
     _exit(result if isinstance(result, int) else 0)
 
 
@@ -124,7 +131,7 @@ def _exit(code: int) -> NoReturn:
     """Exit without a word about a pipe that the reader closed."""
     try:
         sys.stdout.flush()
-    except (BrokenPipeError, ValueError, OSError):
+    except (AttributeError, ValueError, OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(code)

@@ -1,6 +1,5 @@
 """Text from messages, made harmless before it reaches a terminal, and output that says when it cannot be written."""
 
-import errno
 import fcntl
 import os
 import re
@@ -14,7 +13,7 @@ from collections.abc import Sequence
 
 from soloist.errors import OutputError
 
-_HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
+_HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
 """Control characters, backslash, what reorders or breaks a line, and (as surrogates) bytes that are no text."""
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 
@@ -31,7 +30,7 @@ def _escape(found: re.Match[str]) -> str:
     code = ord(letter)
     if code >= 0xDC80 and code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    return f"\\x{code:02x}" if code < 128 else f"\\u{code:04x}"
 
 
 def duration(ms: float) -> str:
@@ -57,9 +56,9 @@ def write(text: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         raise
+    except AttributeError:
+        raise OutputError("the output cannot be written: stdout is closed") from None
     except (OSError, ValueError) as error:
-        if getattr(error, "errno", None) == errno.EPIPE:
-            raise BrokenPipeError from None
         raise OutputError(f"the output cannot be written: {getattr(error, 'strerror', None) or error}") from None
 
 
@@ -88,8 +87,8 @@ def write_lines(lines: Sequence[str]) -> int:
 def _is_pipe() -> bool:
     try:
         return stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
-    except (OSError, ValueError):
-        return False
+    except (AttributeError, OSError, ValueError):
+        return False  # closed: writing says so
 
 
 def _was_read() -> bool:
@@ -99,13 +98,14 @@ def _was_read() -> bool:
     watch.register(output, 0)
     waited = 0
     while True:
+        is_closed = bool(watch.poll(0))  # asked first: what is unread then stays so
         try:
             unread = struct.unpack("i", fcntl.ioctl(output, termios.FIONREAD, b"\0\0\0\0"))[0]
         except OSError:
             return True  # this system does not tell: flushed is all that can be known
         if unread == 0:
             return True
-        if watch.poll(0):
+        if is_closed:
             return False
         waited += 1
         time.sleep(0 if waited < 50 else 0.001)

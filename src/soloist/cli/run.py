@@ -101,6 +101,7 @@ def run(
         took = time.monotonic() - begun
     finally:
         instance.stop()
+        account.finish()
     failure = instance.failure or account.failure
     if failure is not None:
         raise failure

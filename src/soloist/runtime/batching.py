@@ -39,5 +39,5 @@ class Batching:
         self._average = each if self._average is None else self._average + WEIGHT * (each - self._average)
         if each > WORK:
             self._average = max(self._average, each)
-        wanted = int(WORK / self._average) if self._average > 0 else MOST
+        wanted = int(min(WORK / self._average, MOST)) if self._average > 0 else MOST
         self._size = max(1, min(wanted, self._size * GROWTH, MOST))

@@ -52,7 +52,7 @@ class Drainer:
         self._control = Link(server, settings.call_timeout)
 
     def __enter__(self) -> Self:
-        self.incarnation = self._join()
+        self.incarnation = self._drained_by = self._join()
         self.heart = Heart(self, self.guard)
         self.heart.start()
         return self
@@ -82,13 +82,13 @@ class Drainer:
                 return
 
     def confirm(self, records: Sequence[Record]) -> None:
-        """These were printed and flushed: remove them."""
-        incarnation = self.incarnation
+        """These, of the last batch, were printed and flushed: remove them."""
+        incarnation = self._drained_by
         ids = [record.id for record in records]
         self._ask(incarnation, lambda: confirm(self._link, self.keys, incarnation.id, ids))
 
     def _drain(self, most: int) -> Drained | None:
-        incarnation = self.incarnation
+        incarnation = self._drained_by = self.incarnation
         return self._ask(incarnation, lambda: drain(self._link, self.keys, incarnation.id, most))
 
     def _ask(self, incarnation: Incarnation, call: Callable[[], Answer]) -> Answer | None:
@@ -130,10 +130,12 @@ class Drainer:
         return Incarnation.begin(who, join(self._control, self.keys, who, self.settings))
 
     def _leave(self, incarnation: Incarnation) -> None:
-        try:
-            leave(self._control, self.keys, incarnation.id, self.settings, ())
-        except Unavailable:
-            return  # its lease ends it
+        for _ in range(2):
+            try:
+                leave(self._control, self.keys, incarnation.id, self.settings, ())
+                return
+            except Unavailable:
+                continue  # a connection that the server had closed; or it is away, then the lease ends it
 
     def guard(self, function: Callable[[], None]) -> Callable[[], None]:
         def guarded() -> None:

@@ -131,7 +131,7 @@ class Generator:
                 size += len(body)
                 if len(bodies) % 16 == 0 and time.monotonic() > until:
                     break
-        except Exception:
+        except BaseException:  # whatever the user's code raises, also SystemExit: the next tick comes
             if source.name not in self._failing:
                 self._failing.add(source.name)
                 log.exception("source.failed source=%s; it is called again at its next tick", source.name)

@@ -62,6 +62,8 @@ class Handler:
 
     def play(self, wanted: bool) -> None:
         """Handle, or (generating, paused) give back what was not begun and take no more."""
+        if self._stopping:
+            return
         self._interrupted = not wanted
         if wanted:
             self._wanted.set()
@@ -71,11 +73,7 @@ class Handler:
 
     @property
     def is_busy(self) -> bool:
-        """Whether it works on a message now."""
-        return self._desk.in_hand is not None
-
-    @property
-    def holds(self) -> bool:
+        """Whether it holds a message now."""
         return not self._desk.is_empty
 
     def stop(self, within: float) -> bool:
@@ -103,6 +101,7 @@ class Handler:
                 desk = self._current_desk()
                 if not self._wanted.is_set():
                     self._turn(desk, 0, give_back=True)
+                    self._bell_patience.ended()
                     self._wanted.wait()
                     continue
                 self._turn(desk, max(0, self._batching.size - len(desk.waiting)))
@@ -142,7 +141,7 @@ class Handler:
         self._instance.heart.hurry_if_slow()
         begun = time.monotonic()
         until, count = begun + FLUSH, 0
-        while True:
+        while not self._interrupted and not desk.incarnation.over:
             try:
                 message_id = desk.in_hand = id_of(waiting[0][1])
                 kind, envelope = waiting.popleft()
@@ -153,21 +152,21 @@ class Handler:
             try:
                 functions[kind](Message(envelope, 1 + deaths + retries))
                 outcomes.append(Outcome(kind, message_id, None))
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's code raises, the message failed
+            except BaseException as error:  # noqa: BLE001 - whatever the user's code raises, the message failed
                 outcomes.append(Outcome(kind, message_id, self._details(error, 1 + deaths + retries)))
             desk.in_hand = None
             count += 1
-            if self._interrupted or time.monotonic() > until:
+            if time.monotonic() > until:
                 break
         self._batching.worked(count, time.monotonic() - begun)
-        if len(waiting) > self._batching.size:
+        if len(waiting) > self._batching.size and not self._interrupted:
             self._turn(desk, 0, give_back=True)
 
     def _details(self, error: BaseException, attempt: int) -> bytes:
         rejected = isinstance(error, Reject)
-        trace = None if rejected else _encodable("".join(traceback.format_exception(error)))[-TRACEBACK_LENGTH:]
+        trace = None if rejected else _text(lambda: "".join(traceback.format_exception(error)))[-TRACEBACK_LENGTH:]
         details = Details(
-            reason=_encodable(str(error))[:REASON_LENGTH] or type(error).__name__,
+            reason=_text(lambda: str(error))[:REASON_LENGTH] or type(error).__name__,
             type=type(error).__name__,
             handler=self._instance.incarnation.id,
             attempts=attempt,
@@ -211,6 +210,9 @@ class Handler:
                 self._turn(desk, 0, give_back=True)
 
 
-def _encodable(text: str) -> str:
-    """Text that can be stored: an exception may quote bytes that are none."""
-    return text.encode(errors="backslashreplace").decode()
+def _text(of: Callable[[], str]) -> str:
+    """What an exception says, as text that can be stored: it may quote bytes that are none, or fail to say anything."""
+    try:
+        return of().encode(errors="backslashreplace").decode()
+    except BaseException:  # noqa: BLE001 - __str__ is the user's code as well
+        return ""

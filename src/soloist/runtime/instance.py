@@ -190,6 +190,7 @@ class Instance:
         with self._lock:
             if term.incarnation.over:
                 return
+            self._end_term()
             term.incarnation.highest = term.number
             self._term = term
         self.events.tell("elected", term=term.number, takeover_ms=term.takeover_ms)
@@ -198,10 +199,11 @@ class Instance:
 
     def lose_term(self, term: PlayedTerm, what: str) -> None:
         """Only the term is over: id and claims stay, go on as a handler."""
+        term.end()
         with self._lock:
             if self._term is not term:
                 return
-            self._end_term()
+            self._term = None
         self.events.tell("superseded", what=what, term=term.number)
         self._cast()
 
@@ -213,8 +215,9 @@ class Instance:
 
     def _cast(self) -> None:
         """Give each actor its part in the present role."""
-        generates = self._term is not None
-        self.handler.play(bool(self.app.handlers) and (not generates or self.app.generator_handles))
+        with self._lock:
+            generates = self._term is not None
+            self.handler.play(bool(self.app.handlers) and (not generates or self.app.generator_handles))
 
     def reclaimed(self, victim: str, messages: int) -> None:
         self.events.tell("reclaimed", **{"from": victim, "messages": messages})

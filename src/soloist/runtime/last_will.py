@@ -9,7 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from soloist.errors import SoloistError, Unavailable
+from soloist.errors import Forbidden, SoloistError, Unavailable
 from soloist.store.link import Link
 
 if TYPE_CHECKING:
@@ -52,6 +52,9 @@ class LastWill:
             try:
                 self._subscribe_and_watch()
                 wait = 0.0
+            except Forbidden as error:
+                log.warning("last_will.missing reason=%r; the lease alone decides", str(error))
+                wait = 60.0
             except Unavailable:
                 wait = min(wait * 2 + 0.02, 0.5)
                 self._heart.hurry()
@@ -63,8 +66,8 @@ class LastWill:
     def _subscribe_and_watch(self) -> None:
         incarnation = self._body.incarnation
         self._link.close()
-        self._link.command("SSUBSCRIBE", self._body.keys.alive + incarnation.id)
         self.number += 1
+        self._link.command("SSUBSCRIBE", self._body.keys.alive + incarnation.id)
         self._heart.hurry()
         asked = time.monotonic()
         while self._body.incarnation is incarnation and not self._stopped.is_set():

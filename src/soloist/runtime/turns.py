@@ -41,6 +41,7 @@ class Desk:
         in_hand: the id of the message that is being handled. Set before it is taken from `waiting` and cleared after
             it is in `outcomes`: a message is always in one of the three.
         recorded_at: when outcomes were last recorded (monotonic).
+        given_up: a call of it is unknown and will stay so: nothing else may be sent for it but leave.
     """
 
     def __init__(self, incarnation: Incarnation) -> None:
@@ -51,6 +52,7 @@ class Desk:
         self.in_hand: bytes | None = None
         self.recorded_at = time.monotonic()
         self.hold = False
+        self.given_up = False
         self._turn = 0
         self._stamp = incarnation.stamp
 
@@ -120,6 +122,8 @@ class Turns:
         with self._lock:
             call = desk.collect(self._kinds, 0 if desk.hold and not desk.is_empty else want, give_back=give_back)
             while True:
+                if desk.given_up:
+                    raise Unavailable("a call before this one was given up")
                 if desk.incarnation.over:
                     self._patience.ended()
                     raise Superseded("next")
@@ -129,6 +133,7 @@ class Turns:
                 except Unavailable as error:
                     wait = self._patience.failed(error)
                     if is_hopeless():
+                        desk.given_up = True
                         raise
                     time.sleep(wait)
             self._patience.well()

@@ -7,7 +7,7 @@ server's, in ms. An empty key means that the id is the key; so the default costs
 import re
 from typing import NamedTuple
 
-VERSION = b"1"
+VERSION = 1
 NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 """What a kind, a source or a namespace may be called: it stands in keys and between spaces."""
 
@@ -25,7 +25,7 @@ class Envelope(NamedTuple):
 
 def pack(message_id: str, kind: str, published_at: int, body: bytes, key: bytes = b"", headers: bytes = b"") -> bytes:
     """Make an envelope."""
-    head = f"{message_id} {kind} 1 {published_at} {len(key)} {len(headers)} ".encode()
+    head = f"{message_id} {kind} {VERSION} {published_at} {len(key)} {len(headers)} ".encode()
     return b"".join((head, key, headers, body))
 
 

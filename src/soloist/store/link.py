@@ -5,18 +5,21 @@ repeat it, unchanged. (The client library's own retries made two entries of one 
 """
 
 import os
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
+from redis import exceptions
 from redis.exceptions import NoScriptError, RedisError
 
+from soloist.errors import EmbeddedServerError, Unavailable
+from soloist.store.forks import gate
 from soloist.store.server import Server
 
 FORKED = 70
 """Exit code of a forked child that went on with our work."""
 
-_links: weakref.WeakSet["Link"] = weakref.WeakSet()
+CHUNK = 2**18
+"""Bytes that are sent at a time: the time limit of a call is for each chunk, so a large message may take longer."""
 
 
 class Link:
@@ -28,7 +31,7 @@ class Link:
         self._connection = server.connection(timeout)
         self._open = False
         self._in_child = False
-        _links.add(self)
+        gate.links.add(self)
 
     def command(self, *words: str | bytes | float) -> Any:
         """Send one command and read its answer.
@@ -73,9 +76,15 @@ class Link:
         self._connection.disconnect()
 
     def abandon(self) -> None:
-        """Close it for good: we are a forked child, and the link is our parent's."""
+        """Close it for good: we are a forked child, and the link is our parent's.
+
+        Only the socket itself: the client library's way to close takes locks, and whoever held one when the process was
+        forked does not exist in the child.
+        """
         self._in_child = True
-        self.close()
+        socket = getattr(self._connection, "_sock", None)
+        if socket is not None:
+            socket.close()
 
     def _failed(self, error: Exception) -> Exception:
         """Start afresh: the other end may be a demoted server, or may still send the late answer to an old call."""
@@ -88,27 +97,25 @@ class Link:
             os._exit(FORKED)
         if not self._open:
             self._connect()
-        self._connection.send_command(*words)
+        packed = b"".join(self._connection.pack_command(*words))
+        self._connection.send_packed_command([packed[at : at + CHUNK] for at in range(0, len(packed), CHUNK)])
         return self._connection.read_response()
 
     def _connect(self) -> None:
         try:
-            self._connection.connect()
-        except (RedisError, OSError):
-            if not self._server.recover():
+            with gate.connecting():
+                self._connection.connect()
+        except exceptions.ConnectionError as error:
+            # Refused, or a password that is not its any more: the embedded server was started anew, or is gone.
+            if isinstance(error, exceptions.BusyLoadingError) or not self._recovered():
                 raise
             self._connection = self._server.connection(self._timeout)
-            self._connection.connect()
+            with gate.connecting():
+                self._connection.connect()
         self._open = True
 
-
-def _close_in_child() -> None:
-    """A forked child must not keep our sockets open: the last will would never be executed.
-
-    Nor may it speak in its parent's name: one that returns from the user's code into ours ends there.
-    """
-    for link in list(_links):
-        link.abandon()
-
-
-os.register_at_fork(after_in_child=_close_in_child)
+    def _recovered(self) -> bool:
+        try:
+            return self._server.recover()
+        except EmbeddedServerError as error:
+            raise Unavailable(str(error)) from error

@@ -12,7 +12,18 @@ from redis.retry import Retry
 
 from soloist.errors import Defect, Forbidden, ServerError, Unavailable, UsageError
 
-NOT_NOW = ("LOADING", "READONLY", "OOM", "MISCONF", "NOREPLICAS", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY")
+NOT_NOW = (
+    "LOADING",
+    "READONLY",
+    "OOM",
+    "MISCONF",
+    "NOREPLICAS",
+    "MASTERDOWN",
+    "CLUSTERDOWN",
+    "TRYAGAIN",
+    "BUSY",
+    "UNBLOCKED",
+)
 """What a server says that will be well again by itself, or once somebody mends it."""
 
 NOT_NOW_ERRORS = (
@@ -32,27 +43,32 @@ class Server:
     Args:
         url: redis://, rediss:// or unix://.
         recover: called when a connection is refused; answers the URL to use from then on. The embedded server's.
+        where: what named it, for the message about a URL that cannot be read.
     """
 
-    def __init__(self, url: str, recover: Callable[[], str] | None = None) -> None:
+    def __init__(self, url: str, recover: Callable[[], str] | None = None, where: str = "--url") -> None:
         self._recover = recover
         self._recovering = threading.Lock()
-        self._use(url)
+        self._use(url, where)
 
-    def _use(self, url: str) -> None:
+    def _use(self, url: str, where: str = "--url") -> None:
         try:
             options: dict[str, Any] = parse_url(url)
             parts = urlsplit(url)
             path = parts.path.strip("/")
             if parts.scheme != "unix" and path and not path.isdigit():
                 raise ValueError(f"the database must be a number, not {path!r}")
-        except ValueError as wrong:
+            self._kind = options.pop("connection_class", Connection)
+            self._options = options
+            self.connection(1.0)  # refuses options that the client does not know
+        except (ValueError, TypeError) as wrong:
+            # The parser takes a password with / # or ? in it for a port or a path, and quotes it.
+            why = "it cannot be read" if "@" in url else str(wrong).rstrip(".")
             raise UsageError(
-                f"--url: {wrong}. Write redis://[user:password@]HOST:PORT/DB, rediss:// or unix://."
+                f"{where}: {why}. Write redis://[user:password@]HOST:PORT/DB, rediss:// or unix://; in a password "
+                f"/ # ? @ as %2F %23 %3F %40."
             ) from None
         self.url = url
-        self._kind = options.pop("connection_class", Connection)
-        self._options = options
 
     def __str__(self) -> str:
         options = self._options

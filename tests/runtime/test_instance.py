@@ -1,0 +1,99 @@
+"""An instance in this process, on a real server: what its role follows from."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from soloist.demo import build
+from soloist.events import Event, Events
+from soloist.runtime.instance import Instance
+from soloist.runtime.played_term import PlayedTerm
+from soloist.settings import Settings
+from soloist.store.presence import Term
+from soloist.store.server import Server
+from tests.servers import PrivateServer
+from tests.waiting import wait_until
+
+
+class Heard:
+    """What an instance told."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
+
+    def names(self) -> list[str]:
+        return [event.event for event in self.events]
+
+
+@pytest.fixture
+def heard() -> Heard:
+    return Heard()
+
+
+@pytest.fixture
+def instance(server: PrivateServer, namespace: str, heard: Heard) -> Iterator[Instance]:
+    """One instance, generating every 20 ms."""
+    made = Instance(build(0.02), Server(server.url), namespace, Settings(), Events(heard))
+    made.start()
+    wait_until(lambda: "generated" in heard.names(), what="it generates")
+    yield made
+    made.stop()
+    assert made.failure is None
+
+
+def term_of(instance: Instance) -> PlayedTerm:
+    term = instance._term
+    assert term is not None
+    return term
+
+
+def test_a_term_that_is_followed_by_another_is_over(instance: Instance) -> None:
+    """Else the generator would go on in a term that nobody renews, and the new one would be played by nobody."""
+    old = term_of(instance)
+    new = PlayedTerm(
+        Term(number=old.number + 2, call=0, seq=old.seq, tag="t", takeover_ms=0), instance.incarnation, 0.0, 2.0
+    )
+
+    instance._begin_term(new)
+
+    assert old.is_over
+
+
+def test_a_term_that_is_lost_is_over_even_if_it_is_not_the_present_one(instance: Instance) -> None:
+    """Its generator must not try again and again."""
+    stray = PlayedTerm(Term(number=1, call=0, seq=0, tag="t", takeover_ms=0), instance.incarnation, 0.0, 2.0)
+
+    instance.lose_term(stray, "publish")
+
+    assert stray.is_over
+    assert not term_of(instance).is_over
+
+
+def test_an_instance_that_redis_forgot_is_reborn_under_a_new_id_with_its_old_number(
+    instance: Instance, heard: Heard
+) -> None:
+    """Plain SUPERSEDED: leave the old id, join under a new one, go on."""
+    old = instance.incarnation
+
+    instance.be_reborn(old, "beat")
+    instance.be_reborn(old, "next")
+
+    assert instance.incarnation.id != old.id
+    assert instance.incarnation.number == old.number
+    assert heard.names().count("superseded") == 1
+    assert heard.names().count("joined") == 2
+    wait_until(lambda: heard.names().count("elected") == 2, what="it generates again")
+
+
+def test_an_emptied_namespace_is_filled_again(instance: Instance, heard: Heard) -> None:
+    """FLUSHALL: everybody is reborn, numbers begin anew under another tag."""
+    first_tag = term_of(instance).tag
+    instance._control.command("DEL", *instance._control.command("KEYS", instance.keys.base + "*"))
+
+    wait_until(lambda: heard.names().count("elected") == 2, what="it generates again")
+
+    assert term_of(instance).tag != first_tag
+    wait_until(lambda: term_of(instance).seq > 2, what="it publishes again")

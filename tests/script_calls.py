@@ -1,0 +1,153 @@
+"""One call of every wrapper of a script, and what must be sent then."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from soloist.settings import Settings
+from soloist.store import messages, presence, records, snapshot
+from soloist.store.keys import Keys
+from soloist.store.link import Link
+from soloist.store.server import Server
+
+KEYS = Keys("shop")
+SETTINGS = Settings(lease=3, claim_lease=11, heartbeat=0.2, max_pending=77, max_attempts=5)
+ANN = presence.Who("ann", 7, "orders", "host", 99, ("mail", "order"))
+DONE = {"mail": messages.Done(2, [b"1-t"], [(b"2-t", b"why")], [b"3-t"]), "order": messages.Done(4)}
+KIND_KEYS = KEYS.of_kinds(("mail", "order"))
+
+
+class RecordingLink(Link):
+    """Sends nothing; keeps what would have been sent, and gives a prepared answer."""
+
+    def __init__(self, answer: list[Any]) -> None:
+        super().__init__(Server("redis://nowhere"), timeout=1)
+        self._answer = answer
+        self.sent: list[tuple[str, list[str], list[Any]]] = []
+
+    def script(self, sha: str, text: str, keys: Sequence[str], args: Sequence[str | bytes | int]) -> list[Any]:
+        self.sent.append((sha, list(keys), list(args)))
+        return self._answer
+
+    def command(self, *words: str | bytes | float) -> Any:
+        assert words[0] == "SCAN"
+        return [b"0", [b"one", b"two"]]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A wrapper called, and what must be sent then. Keys and arguments by the names in the header."""
+
+    act: Callable[[Link], object]
+    answer: list[Any]
+    args: dict[str, Any]
+    keys: dict[str, str] = field(default_factory=dict)
+    """Those that are not called like the key of the namespace, or the caller's own."""
+    more_keys: list[str] = field(default_factory=list)
+    more_args: list[Any] = field(default_factory=list)
+
+
+PAGE = messages.PageCall(3, 4, 120, "outbox", {"mail": [b"one", b"two"], "order": [b"three"]}, cursor="c", tick=500)
+
+CALLS = {
+    "join": Call(
+        lambda link: presence.join(link, KEYS, ANN, SETTINGS),
+        [b"OK", 7, b"stamp", 1],
+        {
+            "id": "ann",
+            "number": 7,
+            "app": "orders",
+            "protocol": presence.PROTOCOL,
+            "host": "host",
+            "pid": 99,
+            "claim_lease_ms": 11_000,
+            "interval_ms": 200,
+        },
+        keys={"presence": KEYS.instances},
+        more_args=["mail", "order"],
+    ),
+    "beat": Call(
+        lambda link: presence.beat(link, KEYS, ANN, SETTINGS, term=3, may_generate=True, busy=False, will=8, tag="tag"),
+        [b"OK", 1, b"handler", 0, 150, 1, [], []],
+        {
+            "id": "ann",
+            "role": "instance",
+            "term": 3,
+            "may_generate": 1,
+            "busy": 0,
+            "will": 8,
+            "heartbeat_ms": 200,
+            "lease_ms": 3000,
+            "claim_lease_ms": 11_000,
+            "channel": KEYS.alive,
+            "tag": "tag",
+        },
+        more_keys=KIND_KEYS,
+        more_args=["mail", "order"],
+    ),
+    "leave": Call(
+        lambda link: presence.leave(link, KEYS, "ann", SETTINGS, ANN.kinds),
+        [b"OK", 0],
+        {"id": "ann", "max_attempts": 5},
+        more_keys=KIND_KEYS,
+        more_args=["mail", "order"],
+    ),
+    "reclaim": Call(
+        lambda link: presence.reclaim(link, KEYS, "ann", "bob", SETTINGS, ANN.kinds),
+        [b"OK", 0],
+        {"id": "ann", "judge_id": "bob", "lease_ms": 3000, "max_attempts": 5, "channel": KEYS.alive},
+        keys={"judge": KEYS.instance("bob")},
+        more_keys=KIND_KEYS,
+        more_args=["mail", "order"],
+    ),
+    "publish": Call(
+        lambda link: messages.publish(link, KEYS, "ann", SETTINGS, PAGE),
+        [b"OK", 1],
+        {
+            "id": "ann",
+            "term": 3,
+            "call": 4,
+            "first": 120,
+            "lease_ms": 3000,
+            "max_pending": 77,
+            "source": "outbox",
+            "cursor": "=c",
+            "tick": 500,
+            "kinds_count": 2,
+        },
+        more_keys=KIND_KEYS,
+        more_args=["mail", "order", 2, 1, b"one", b"two", b"three"],
+    ),
+    "next": Call(
+        lambda link: messages.next_turn(link, KEYS, "ann", SETTINGS, messages.TurnCall(6, "stamp", DONE)),
+        [b"OK", b"later", [], [], 0],
+        {"id": "ann", "turn": 6, "stamp": "stamp", "heartbeat_ms": 200, "max_attempts": 5, "kinds_count": 2},
+        more_keys=KIND_KEYS,
+        more_args=["mail", 2, 1, 1, 1, "order", 4, 0, 0, 0, b"1-t", b"2-t", b"why", b"3-t"],
+    ),
+    "drain": Call(lambda link: records.drain(link, KEYS, "ann", 9), [b"EMPTY"], {"id": "ann", "limit": 9}),
+    "confirm": Call(
+        lambda link: records.confirm(link, KEYS, "ann", ["1-t", "2-t"]),
+        [b"OK", 2],
+        {"id": "ann"},
+        more_args=["1-t", "2-t"],
+    ),
+    "snapshot": Call(
+        lambda link: snapshot.snapshot(link, KEYS, snapshot.Found(("ann", "bob"), ("eve",), ("mail", "order"))),
+        [b"OK", 1, [], [], [], [], 0, [], [], []],
+        {"instances_count": 2, "drainers_count": 1, "kinds_count": 2},
+        more_keys=[
+            *(KEYS.instance("ann"), KEYS.claimed("ann"), KEYS.instance("bob"), KEYS.claimed("bob")),
+            *(KEYS.instance("eve"), KEYS.drained("eve"), *KIND_KEYS),
+        ],
+        more_args=["ann", "bob", "eve", "mail", "order"],
+    ),
+    "purge": Call(lambda link: snapshot.purge(link, KEYS), [b"OK", 2], {}, more_keys=["one", "two"]),
+}
+
+
+def key_named(name: str) -> str:
+    """The key that a header calls so, if the call says nothing else."""
+    of_one = {"instance": KEYS.instance, "claimed": KEYS.claimed, "drained": KEYS.drained}
+    key: str = of_one[name]("ann") if name in of_one else getattr(KEYS, name)
+    return key

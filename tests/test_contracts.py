@@ -1,0 +1,450 @@
+"""What must agree although it stands in different places: imports, scripts and their callers, documents and commands."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+import soloist
+from soloist import settings as all_settings
+from soloist.cli.connection import CONNECTION, option_name
+from soloist.cli.main import SPELLINGS, arranged, cli
+from soloist.settings import NAMES, Settings, about, check
+from soloist.store import presence
+from soloist.store.script import Script as RealScript
+from tests.documents import Document, code_spans, options_in
+from tests.lua_source import TABLE, Script, libraries, scripts, uncommented
+from tests.script_calls import CALLS, KEYS, SETTINGS, RecordingLink, key_named
+
+PACKAGE = Path(soloist.__file__).parent
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+SCRIPTS, LIBRARIES = scripts(), libraries()
+
+
+def test_there_is_something_to_compare() -> None:
+    """A folder that was moved must not make all of this pass."""
+    assert len(SOURCES) > 30
+    assert {"join", "beat", "publish", "next", "reclaim", "leave", "drain", "confirm"} <= set(SCRIPTS)
+    assert "kinds" in LIBRARIES
+
+
+# Imports go one way.
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "__init__": {"app", "errors", "message"},
+    "errors": set(),
+    "settings": {"errors"},
+    "events": set(),
+    "embedded": {"errors"},
+    "store": {"errors", "settings"},
+    "message": {"store"},
+    "app": {"errors", "message", "store"},
+    "demo": {"app", "errors", "message"},
+    "error_store": {"message", "store"},
+    "inspector": {"store"},
+    "runtime": {"app", "errors", "events", "message", "settings", "store"},
+}
+"""Part -> the other parts that it may know. Parts that are not here (cli, …) are on top: they may know all of these,
+and none of these may know them."""
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Every module that a file imports, wherever it does so: inside functions and for types alone, too."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def parts_imported(path: Path) -> set[str]:
+    parts = {part_of(source) for source in SOURCES}
+    inside = [module.split(".") for module in imported(path) if module.split(".")[0] == "soloist"]
+    return {module[1] if module[1:] and module[1] in parts else "__init__" for module in inside}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_one_way(path: Path) -> None:
+    """From cli to inspector, error_store and runtime, from there to store; the runtime never uses the observation API."""
+    part = part_of(path)
+    if part in MAY_IMPORT:
+        assert parts_imported(path) - {part} <= MAY_IMPORT[part]
+
+
+def test_the_rules_about_imports_speak_of_parts_that_exist() -> None:
+    """And of ways that can be ruled out: somebody does use each part."""
+    parts = {part_of(path) for path in SOURCES}
+    used = set().union(*(parts_imported(path) for path in SOURCES))
+
+    assert set(MAY_IMPORT) <= parts
+    assert {"store", "runtime", "inspector", "error_store", "embedded", "cli", "settings"} <= used
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_the_store_speaks_redis(path: Path) -> None:
+    """One border: nobody else imports the client."""
+    clients = {"redis", "hiredis", "valkey"} & {module.split(".")[0] for module in imported(path)}
+
+    assert not clients or part_of(path) == "store"
+
+
+def test_help_is_quick() -> None:
+    """Building the command line imports neither the client nor anything that talks; it costs 150 ms and more."""
+    code = "import soloist.cli.main, sys, json; print(json.dumps(sorted(sys.modules)))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
+    modules = set(json.loads(said.stdout))
+
+    assert "soloist.cli.main" in modules
+    assert not {"redis", "hiredis", "asyncio", "ssl", "soloist.store.link", "soloist.runtime"} & modules
+
+
+# Scripts: the header is the contract.
+
+
+@pytest.fixture(params=sorted(SCRIPTS))
+def script(request: pytest.FixtureRequest) -> Script:
+    return Script(SCRIPTS[request.param])
+
+
+@pytest.fixture(params=sorted(SCRIPTS))
+def script_name(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+def test_a_script_begins_with_its_shebang(script: Script) -> None:
+    """On the first line, or the server does not see its flags."""
+    assert re.fullmatch(r"#!lua( flags=[a-z,-]+)?", script.shebang)
+
+
+@pytest.mark.parametrize("name", ["join", "beat", "next", "reclaim", "leave", "drain", "confirm"])
+def test_scripts_that_must_work_when_memory_is_full_say_so(name: str) -> None:
+    """Handling goes on, and makes room."""
+    assert Script(SCRIPTS[name]).shebang == "#!lua flags=allow-oom"
+
+
+def test_publishing_is_refused_whole_when_memory_is_full() -> None:
+    """Refused before it begins, not in its middle."""
+    assert Script(SCRIPTS["publish"]).shebang == "#!lua"
+
+
+def test_a_script_that_only_reads_says_so() -> None:
+    """Then the server sees to it."""
+    assert Script(SCRIPTS["snapshot"]).shebang == "#!lua flags=no-writes"
+
+
+def test_a_header_has_purpose_keys_arguments_and_replies(script: Script) -> None:
+    """In this order, and no line that would be overlooked."""
+    assert script.header.purpose
+    assert script.header.titles == ["KEYS", "ARGV", "REPLY"]
+    assert script.header.strange == []
+    assert script.header.replies
+
+
+def test_a_header_says_the_type_of_every_key_and_argument(script: Script) -> None:
+    """What a position holds, not only how it is called."""
+    for entry in script.header.entries["KEYS"]:
+        assert entry.startswith("...") or entry.split()[1] in ("hash", "zset", "set", "list", "stream")
+    for entry in script.header.entries["ARGV"]:
+        assert entry.startswith("...") or entry.split()[1] in ("text", "int")
+
+
+def test_calls_are_laid_out_by_what_these_tests_read(script_name: str) -> None:
+    """The same names in the same order as the code reads them from the header."""
+    header, real = Script(SCRIPTS[script_name]).header, RealScript(script_name)
+
+    assert (real.keys, real.args) == (header.names("KEYS"), header.names("ARGV"))
+    assert real.replies == [reply[0] for reply in header.replies]
+
+
+LOCAL_NAMES = {
+    ("KEYS", "term"): "term_key",  # `term` is the table that is made of it
+    ("ARGV", "term"): "named",
+    ("ARGV", "will"): "will_number",
+}
+"""Where the local in the body is called otherwise than the entry in the header."""
+
+
+@pytest.mark.parametrize("table", ["KEYS", "ARGV"])
+def test_each_position_is_bound_to_a_local_of_its_name(script: Script, table: str) -> None:
+    """From the first to the last, each once: an entry put into the header alone, or two that changed places, are seen."""
+    bound = {slot.position: slot.name for slot in script.slots if slot.table == table}
+    names = script.header.names(table)
+
+    assert [slot.position for slot in script.slots if slot.table == table] == list(range(1, len(names) + 1))
+    for position, name in enumerate(names, start=1):
+        assert bound[position] in (name, LOCAL_NAMES.get((table, name)))
+
+
+def test_below_the_slots_nothing_is_taken_by_position(script: Script) -> None:
+    """One named local per slot, in forms that can be read; then no KEYS and no ARGV."""
+    assert script.unclear == []
+    assert not TABLE.findall(script.body)
+
+
+def test_the_tail_of_keys_begins_behind_the_named_ones(script: Script) -> None:
+    """Pending, again, suspect and bell of each kind: the body says where they begin."""
+    count = len(script.header.names("KEYS"))
+
+    if not script.header.has_tail("KEYS"):
+        assert script.key_tail_numbers == set()
+    elif count:
+        assert script.key_tail_numbers == {count + 1}
+    else:
+        assert script.block == ["local keys = KEYS"]
+
+
+def test_the_tail_of_arguments_begins_behind_the_named_ones(script: Script) -> None:
+    """As the number of the first, or as that of the last before it."""
+    count = len(script.header.names("ARGV"))
+
+    assert bool(script.argument_tail_numbers) == script.header.has_tail("ARGV")
+    assert script.argument_tail_numbers <= {count, count + 1}
+
+
+def test_a_script_answers_in_the_words_of_its_header(script: Script) -> None:
+    """Every word that is returned stands there, and every word that stands there is returned."""
+    assert script.answers
+    assert all(re.fullmatch(r"'[A-Z]+'", answer[0]) for answer in script.answers)
+    assert {answer[0].strip("'") for answer in script.answers} == {reply[0] for reply in script.header.replies}
+
+
+def test_an_answer_has_as_many_values_as_the_header_says(script: Script) -> None:
+    """Where their number is fixed on both sides."""
+    for answer in script.answers:
+        said = [reply for reply in script.header.replies if reply[0] == answer[0].strip("'")]
+        is_open = any("..." in reply for reply in said) or answer[-1].startswith(("...", "unpack("))
+        assert is_open or len(answer) in {len(reply) for reply in said}
+
+
+def test_only_the_lists_of_kinds_are_taken_by_position_in_a_library() -> None:
+    """What is included has no slots of its own."""
+    by_position = {name for name, text in LIBRARIES.items() if TABLE.search(uncommented(text))}
+
+    assert by_position == {"kinds"}
+
+
+def test_includes_are_there_and_used_once(script_name: str) -> None:
+    """All are put in their place: what is left would be a comment to the server. A local made twice hides the first."""
+    includes = Script(SCRIPTS[script_name]).includes
+
+    assert set(includes) <= set(LIBRARIES)
+    assert len(includes) == len(set(includes))
+    assert "-- include" not in RealScript(script_name).text
+
+
+def test_no_library_is_left_over() -> None:
+    """What nobody includes is dead."""
+    assert {name for text in SCRIPTS.values() for name in Script(text).includes} == set(LIBRARIES)
+
+
+# Scripts and their callers.
+
+
+def test_every_script_has_its_call_here() -> None:
+    """A new script must be compared with its wrapper as well."""
+    assert set(CALLS) == set(SCRIPTS)
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_a_wrapper_sends_what_the_header_says_in_its_order(name: str) -> None:
+    """Each key and each value at the position of its name, all of them, and the tails behind them."""
+    call, header, link = CALLS[name], Script(SCRIPTS[name]).header, RecordingLink(CALLS[name].answer)
+
+    call.act(link)
+
+    ((sha, keys, args),) = link.sent
+    named = len(header.names("KEYS")), len(header.names("ARGV"))
+    assert sha == RealScript(name).sha
+    assert keys[: named[0]] == [call.keys.get(each) or key_named(each) for each in header.names("KEYS")]
+    assert keys[named[0] :] == call.more_keys
+    assert dict(zip(header.names("ARGV"), args[: named[1]], strict=True)) == call.args
+    assert args[named[1] :] == call.more_args
+
+
+def test_a_drainer_is_present_among_the_drainers() -> None:
+    """The one key of join that depends on who joins, and the role that beat is told."""
+    eve = presence.Who("eve", 0, "", "host", 99, (), drains=True)
+    joining, beating = RecordingLink(CALLS["join"].answer), RecordingLink(CALLS["beat"].answer)
+
+    presence.join(joining, KEYS, eve, SETTINGS)
+    presence.beat(beating, KEYS, eve, SETTINGS, term=0, may_generate=False, busy=False, will=0, tag="tag")
+
+    assert KEYS.drainers in joining.sent[0][1]
+    assert KEYS.instances not in joining.sent[0][1]
+    assert beating.sent[0][2][:2] == ["eve", "drainer"]
+
+
+def test_a_call_that_does_not_fit_its_header_fails_at_once() -> None:
+    """Too few, too many, or another name: nothing is sent."""
+    keys = {name: name for name in ("drainers", "wills", "drained", "totals")}
+    script, link = RealScript("confirm"), RecordingLink([])
+
+    for wrong_keys, wrong_args in [
+        ({}, {"id": "ann"}),
+        (keys, {}),
+        ({**keys, "log": "log"}, {"id": "ann"}),
+        ({**{name: name for name in ("drainers", "wills", "drained")}, "log": "log"}, {"id": "ann"}),
+        (keys, {"ident": "ann"}),
+    ]:
+        with pytest.raises((TypeError, KeyError)):
+            script.call(link, wrong_keys, wrong_args)
+    assert link.sent == []
+
+
+ONLY_BY_A_DEFECT = {"next": {"KINDS"}}
+"""Words that a caller need not know, since only a mistake of ours can bring them: Defect is the right answer."""
+
+
+def words_known() -> dict[str, set[str]]:
+    """The words that each wrapper understands, by the script whose answer it reads: `word(reply, "join", "OK", …)`."""
+    known: dict[str, set[str]] = {}
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "word":
+                name, *words = [ast.literal_eval(argument) for argument in node.args[1:]]
+                known.setdefault(name, set()).update(words)
+    return known
+
+
+@pytest.mark.parametrize("name", sorted(SCRIPTS))
+def test_a_wrapper_understands_the_words_of_its_script(name: str) -> None:
+    """All of them, and no others. SUPERSEDED is understood for all in one place."""
+    answered = {reply[0] for reply in Script(SCRIPTS[name]).header.replies}
+
+    assert words_known()[name] == answered - {"SUPERSEDED"} - ONLY_BY_A_DEFECT.get(name, set())
+
+
+# Documents and commands.
+
+
+def all_commands(group: click.Group = cli, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+    for name, command in group.commands.items():
+        yield " ".join((*path, name)), command
+        if isinstance(command, click.Group):
+            yield from all_commands(command, (*path, name))
+
+
+COMMANDS = dict(all_commands())
+SHARED = {*map(option_name, CONNECTION), *NAMES}
+"""Parameters that all commands have; a document says them once."""
+
+
+def options_of(command: click.Command) -> set[str]:
+    return {
+        word
+        for option in command.params
+        if isinstance(option, click.Option) and option.name not in SHARED
+        for word in (*option.opts, *option.secondary_opts)
+    }
+
+
+def shared_options() -> set[str]:
+    return {word for option in COMMANDS["run"].params if option.name in SHARED for word in option.opts}
+
+
+@pytest.fixture
+def operations() -> Document:
+    return Document("docs/operations.md")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_manual_has_every_setting(name: str, operations: Document) -> None:
+    """In one row: name, flag, variable, default as the help shows it."""
+    rows = [row for section in operations.sections for row in section.rows if row[0] == f"`{name}`"]
+    flag, variable = "--" + name.replace("_", "-"), all_settings.ENVIRONMENT_PREFIX + name.upper()
+
+    assert len(rows) == 1
+    cells = [cell.strip("`").replace(",", "") for cell in rows[0]]
+    assert [flag, variable, about(name)["shown"]] == cells[1:4]
+
+
+def test_the_manual_has_a_file_with_every_setting(operations: Document) -> None:
+    """All of them with their defaults, as they can be copied."""
+    (example,) = operations.blocks("toml")
+    values = {name: value for name, value in tomllib.loads(example).items() if name not in ("url", "namespace")}
+
+    assert set(values) == set(NAMES)
+    assert Settings().changed(**values) == Settings()
+
+
+@pytest.mark.parametrize("option", sorted(shared_options()))
+def test_the_manual_has_every_option_for_server_and_settings(option: str, operations: Document) -> None:
+    """At the beginning of a cell of a table."""
+    cells = [cell for section in operations.sections for row in section.rows for cell in row]
+
+    assert any(option in options_in(cell) for cell in cells)
+
+
+@pytest.mark.parametrize("path", sorted(COMMANDS))
+def test_the_manual_has_every_command_with_its_options(path: str, operations: Document) -> None:
+    """In a section that has it in its heading, or begins with it as another spelling: "Also `errors drain`"."""
+    its = [
+        section
+        for section in operations.sections
+        if path in section.heading.split(", ")
+        or (section.text.lstrip().startswith("Also ") and path in code_spans(section.text.strip().splitlines()[0]))
+    ]
+
+    assert its or isinstance(COMMANDS[path], click.Group)
+    assert options_of(COMMANDS[path]) <= {option for section in its for option in options_in(section.text)}
+
+
+def test_the_manual_has_no_option_that_is_not_there(operations: Document) -> None:
+    """What was renamed or removed must go there, too."""
+    there = set().union(shared_options(), SPELLINGS, {"--help", "-h", "--version"}, *map(options_of, COMMANDS.values()))
+    named = {option for span in operations.spans if span.startswith("-") for option in options_in(f"`{span}`")}
+
+    assert "--lease" in named
+    assert named <= there
+
+
+@pytest.fixture
+def understood(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], list[click.Context]]:
+    """Let click read a command line, and run nothing; the contexts of the commands that it came to."""
+    reached: list[click.Context] = []
+    monkeypatch.setattr(click.Command, "invoke", lambda _, context: reached.append(context))
+
+    def read(words: list[str]) -> list[click.Context]:
+        reached.clear()
+        cli.main(arranged(words), prog_name="soloist", standalone_mode=False)
+        for context in reached:
+            for name in NAMES:
+                if context.params.get(name) is not None:
+                    check(name, context.params[name], name)
+        return reached
+
+    return read
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/operations.md"])
+def test_commands_in_documents_are_commands(name: str, understood: Callable[[list[str]], list[click.Context]]) -> None:
+    """Each of them is read by the command line as it stands there, with its options and their values."""
+    commands = Document(name).commands()
+
+    assert commands, "there is no command in it"
+    for words in commands:
+        try:
+            reached = understood(words)
+        except click.ClickException as error:
+            pytest.fail(f"soloist {' '.join(words)}: {error.format_message()}")
+        assert reached or {"--help", "--version"} & set(words), words
+
+
+def test_a_command_that_is_none_is_seen(understood: Callable[[list[str]], list[click.Context]]) -> None:
+    """The test above can fail."""
+    for wrong in ("frobnicate", "status --frob", "run --count none", "getErrors more"):
+        with pytest.raises(click.ClickException):
+            understood(wrong.split())

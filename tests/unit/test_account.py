@@ -1,0 +1,50 @@
+"""What is told is told on a thread of its own."""
+
+import threading
+
+from soloist.cli.account import Told
+from soloist.errors import OutputError
+from soloist.events import Event
+
+
+def event(name: str, total: int = 0) -> Event:
+    return Event(name, 0, 1, "id", {"total": total})
+
+
+def test_a_reader_that_does_not_read_holds_up_nobody_and_misses_no_transition() -> None:
+    """A heart that waited for a terminal would be taken for dead. Older totals make room for newer ones."""
+    may_read, heard = threading.Event(), list[Event]()
+
+    def slow(told: Event) -> None:
+        may_read.wait(30)
+        heard.append(told)
+
+    told = Told(slow)
+    told(event("joined"))
+    for total in range(100):
+        told(event("handled", total))
+    told(event("left"))
+
+    may_read.set()
+    told.finish()
+
+    assert heard[0].event == "joined"
+    assert heard[-1].event == "left"
+    assert len(heard) <= 4
+    assert [each.fields["total"] for each in heard if each.event == "handled"][-1] == 99
+
+
+def test_an_output_that_cannot_be_written_asks_to_stop_once() -> None:
+    asked = list[int]()
+
+    def broken(_: Event) -> None:
+        raise OutputError("full")
+
+    told = Told(broken)
+    told.on_closed = lambda: asked.append(1)
+    told(event("joined"))
+    told(event("left"))
+    told.finish()
+
+    assert asked == [1]
+    assert isinstance(told.failure, OutputError)

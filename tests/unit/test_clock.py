@@ -1,0 +1,57 @@
+"""runtime/clock.py: what time it is on the server, by its answers."""
+
+import pytest
+
+from soloist.runtime.clock import ServerClock
+from tests.unit.hand_clock import HandClock, put_in_place
+
+
+@pytest.fixture
+def local(monkeypatch: pytest.MonkeyPatch) -> HandClock:
+    return put_in_place(monkeypatch, "soloist.runtime.clock")
+
+
+def test_before_the_first_answer_it_is_our_own_time(local: HandClock) -> None:
+    """Better than nothing."""
+    assert ServerClock().now_ms() == pytest.approx(local.wall * 1000)
+
+
+def test_an_answer_tells_the_servers_time_of_the_middle_of_the_trip(local: HandClock) -> None:
+    """10 ms there and back: the server looked at its clock 5 ms ago."""
+    clock = ServerClock()
+
+    clock.heard(sent=local.now - 0.010, received=local.now, server_ms=5_000_000)
+
+    assert clock.now_ms() == pytest.approx(5_000_005)
+
+
+def test_it_goes_on_between_answers(local: HandClock) -> None:
+    """By the monotonic clock: a step of ours changes nothing."""
+    clock = ServerClock()
+    clock.heard(local.now, local.now, 5_000_000)
+
+    local.now += 1.5
+    local.wall -= 3_600
+
+    assert clock.now_ms() == pytest.approx(5_001_500)
+
+
+def test_the_answer_that_took_the_shortest_way_counts(local: HandClock) -> None:
+    """One that was held up knows less."""
+    clock = ServerClock()
+    clock.heard(local.now - 0.001, local.now, 5_000_000)
+
+    clock.heard(local.now - 1.0, local.now, 9_000_000)
+
+    assert clock.now_ms() == pytest.approx(5_000_000.5)
+
+
+def test_an_old_answer_counts_no_more(local: HandClock) -> None:
+    """Clocks are set right now and then, also the server's."""
+    clock = ServerClock()
+    clock.heard(local.now, local.now, 5_000_000)
+
+    local.pass_by(ServerClock.FRESH + 1)
+    clock.heard(local.now - 1.0, local.now, 9_000_000)
+
+    assert clock.now_ms() == pytest.approx(9_000_500)

@@ -1,0 +1,100 @@
+"""message.py: what a handler is given, and what a source may return."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from soloist.message import Details, Message, encode_body
+from soloist.store.envelope import pack
+
+
+class Order(msgspec.Struct):
+    id: int
+    item: str
+
+
+def message(body: bytes = b"hello", key: str = "", attempt: int = 1) -> Message:
+    return Message(pack("12-tag", "order.created", 1_700_000_000_250, body, key=key.encode()), attempt)
+
+
+def test_a_message_tells_what_it_is() -> None:
+    """Id, kind, when it was published (seconds), which attempt this is."""
+    given = message(attempt=3)
+
+    assert (given.id, given.kind, given.attempt) == ("12-tag", "order.created", 3)
+    assert given.published_at == 1_700_000_000.25
+
+
+def test_the_idempotency_key_is_the_sources_own_else_the_id() -> None:
+    """So every message has one."""
+    assert message(key="order:7").key == "order:7"
+    assert message().key == "12-tag"
+
+
+@pytest.mark.parametrize("body", [b"", b"hello", "Größe".encode(), b"a\nb c\x00"])
+def test_the_body_is_there_as_bytes_and_as_text(body: bytes) -> None:
+    """As it was published."""
+    assert message(body).data == body
+    assert message(body).body == body.decode()
+
+
+def test_bytes_that_are_no_text_do_not_break_a_handler() -> None:
+    """`.body` has replacement characters, `.data` has the bytes."""
+    given = message(b"a\xffb")
+
+    assert given.body == "a\ufffdb"
+    assert given.data == b"a\xffb"
+
+
+def test_a_body_is_read_as_json() -> None:
+    """As plain values, or checked against a type."""
+    given = message(b'{"id": 7, "item": "tea"}')
+
+    assert given.json() == {"id": 7, "item": "tea"}
+    assert given.json(Order) == Order(7, "tea")
+
+
+@pytest.mark.parametrize(("body", "type_"), [(b"no json", Any), (b'{"id": "seven", "item": "tea"}', Order)])
+def test_json_that_does_not_fit_is_an_error_of_the_message(body: bytes, type_: Any) -> None:
+    """The handler fails, and the message goes to the error store."""
+    with pytest.raises(msgspec.DecodeError):
+        message(body).json(type_)
+
+
+def test_a_message_says_who_it_is_in_a_log_but_not_what_is_in_it() -> None:
+    """Bodies may be private."""
+    assert repr(message(b"secret", attempt=2)) == "<Message 12-tag of kind order.created, attempt 2>"
+
+
+@pytest.mark.parametrize(
+    ("value", "body"),
+    [
+        ("Größe", "Größe".encode()),
+        ("", b""),
+        (b"\x00\xff", b"\x00\xff"),
+        ({"a": [1, None, True]}, b'{"a":[1,null,true]}'),
+        ([1, 2], b"[1,2]"),
+        (7, b"7"),
+        (False, b"false"),
+        (Order(7, "tea"), b'{"id":7,"item":"tea"}'),
+    ],
+)
+def test_a_source_returns_text_bytes_or_anything_that_is_json(value: Any, body: bytes) -> None:
+    """Text and bytes as they are."""
+    assert encode_body(value) == body
+
+
+def test_what_is_no_json_is_an_error_of_the_source() -> None:
+    """It is not stored as something else."""
+    with pytest.raises(TypeError):
+        encode_body(object())
+
+
+def test_details_without_a_traceback_take_no_room_for_one() -> None:
+    """A rejected message has none; scripts measure details by their length."""
+    details = Details(reason="why", type="Reject", handler="ann", attempts=1)
+    stored = msgspec.json.encode(details)
+
+    assert b"traceback" not in stored
+    assert msgspec.json.decode(stored, type=Details) == details

@@ -1,0 +1,71 @@
+"""cli/run.py: `run module:app` finds the App, and refuses what belongs to the default application."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soloist.cli.run import _default_app, _own_app
+from soloist.errors import UsageError
+
+NOTHING: dict[str, Any] = {"interval": None, "error_rate": None, "count": None, "until_empty": False}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current folder, with a module in it."""
+    (tmp_path / "a_shop_of_ours.py").write_text("from soloist import App\napp = App('orders')\nnumber = 7\n")
+    (tmp_path / "in_need.py").write_text("import not_installed_anywhere\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield tmp_path
+    for name in ("a_shop_of_ours", "in_need"):
+        sys.modules.pop(name, None)
+
+
+def test_the_app_is_found_in_the_current_folder() -> None:
+    """Without installing anything."""
+    assert _own_app("a_shop_of_ours:app", NOTHING).name == "orders"
+
+
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [
+        ("a_shop_of_ours", "is not MODULE:APP"),
+        (":app", "is not MODULE:APP"),
+        ("a_shop_of_ours:", "is not MODULE:APP"),
+        ("no_such_module:app", "No module named 'no_such_module'"),
+        ("in_need:app", "No module named 'not_installed_anywhere'"),
+        ("a_shop_of_ours:application", "has no 'application'"),
+        ("a_shop_of_ours:number", "is a int, not a soloist.App"),
+    ],
+)
+def test_what_is_no_app_is_refused_in_words(where: str, says: str) -> None:
+    """With what was looked for, and where."""
+    with pytest.raises(UsageError, match=says):
+        _own_app(where, NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("interval", 0.5),
+        ("interval", 0.0),
+        ("error_rate", 0.1),
+        ("error_rate", 0.0),
+        ("count", 5),
+        ("until_empty", True),
+    ],
+)
+def test_options_of_the_default_application_are_refused(option: str, value: Any) -> None:
+    """Also 0: what would do nothing must not look as if it did."""
+    with pytest.raises(UsageError, match=f"--{option.replace('_', '-')} belongs to the default application"):
+        _own_app("a_shop_of_ours:app", NOTHING | {option: value})
+
+
+def test_the_default_application_takes_them() -> None:
+    """0 is a number like any other; nothing said is the assignment's."""
+    assert _default_app(NOTHING | {"interval": 0.0}).sources[0].every == 0
+    assert _default_app(NOTHING).sources[0].every == 0.5
