@@ -28,6 +28,12 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 SCRIPTS, LIBRARIES = scripts(), libraries()
 
 
+COMMAND = re.compile(r"redis\.p?call\('(\w+)'")
+QUOTED = re.compile(r"'(\w+)'")
+WITHOUT_KEYS = {"TIME", "PUBSUB"}
+"""TIME is the first thing that a script calls; without PUBSUB there is no last will, which is allowed."""
+
+
 def test_there_is_something_to_compare() -> None:
     """A folder that was moved must not make all of this pass."""
     assert len(SOURCES) > 30
@@ -248,6 +254,15 @@ def test_includes_are_there_and_used_once(script_name: str) -> None:
 def test_no_library_is_left_over() -> None:
     """What nobody includes is dead."""
     assert {name for text in SCRIPTS.values() for name in Script(text).includes} == set(LIBRARIES)
+
+
+def test_join_asks_for_every_command_that_a_script_uses() -> None:
+    """One that the ACL refuses in mid-script would leave what was written before it."""
+    used = {name for text in (*SCRIPTS.values(), *LIBRARIES.values()) for name in COMMAND.findall(text)}
+    asked = set(QUOTED.findall(LIBRARIES["permissions"].split("NEEDED = {")[1].split("}")[0]))
+
+    assert len(used) > 20
+    assert asked == used - WITHOUT_KEYS
 
 
 # Scripts and their callers.
