@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 TRACEBACK_LENGTH, REASON_LENGTH = 8192, 2048
 
+LONGEST_BLOCK = 5.0
+"""Seconds for which it waits at the bell at a time: so long a connection that died in silence goes unnoticed."""
+
 log = logging.getLogger("soloist")
 
 
@@ -41,7 +44,7 @@ class Handler:
         settings, server = instance.settings, instance.server
         patience = Patience("handler", instance.outage)
         self._turns = Turns(Link(server, settings.call_timeout), instance.keys, settings, self._kinds, patience)
-        self._block = settings.lease / 2
+        self._block = min(settings.lease / 2, LONGEST_BLOCK)
         self._bell = Link(server, self._block + settings.call_timeout)
         self._bell_patience = Patience("bell", instance.outage)
         self._desk = Desk(instance.incarnation)

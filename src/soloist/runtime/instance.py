@@ -117,8 +117,8 @@ class Instance:
         self._stop_requested.set()
         if self.failure is None:
             self.events.tell("quiet")
-        self._quiet = True
         self.generator.stop(self.settings.call_timeout * 2)
+        self._quiet = True  # not before: a beat that resigns would overtake the last publication
         if self._term is not None:
             self._end_term()
             self.heart.hurry()  # resigns: a successor need not wait for us to finish
