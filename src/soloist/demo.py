@@ -37,11 +37,12 @@ def _prepared() -> tuple[str, list[tuple[int, int]]]:
 
 _TEXT, _STRETCHES = _prepared()
 _COUNT = len(_STRETCHES)
+_random = random.random
 
 
 def random_text() -> str:
     """Readable text of 80 to 100 characters."""
-    start, end = _STRETCHES[int(random.random() * _COUNT)]
+    start, end = _STRETCHES[int(_random() * _COUNT)]
     return _TEXT[start:end]
 
 
