@@ -38,7 +38,9 @@ def main() -> int:
     try:
         server = embedded.acquire(folder)
         print(f"An embedded server on port {server.port}, and {arguments.instances} instances. Ctrl-C ends all of it.")
-        print(f"Look closer:  SOLOIST_HOME={folder} soloist status --watch   (in another terminal)\n")
+        print(
+            f"Look closer, in another terminal:  SOLOIST_HOME={folder} {Path(sys.executable).parent}/soloist status --watch\n"
+        )
         processes.extend(start(folder, options, told) for _ in range(arguments.instances))
         account(told, processes)
     except KeyboardInterrupt:

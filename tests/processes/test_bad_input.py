@@ -1,7 +1,12 @@
 """A wrong option or server gets a sentence and the right exit code, never a traceback."""
 
+import contextlib
 import os
+import socket
 import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -92,3 +97,42 @@ def test_help_is_an_answer(words: list[str]) -> None:
 
     assert done.returncode == 0
     assert "soloist" in done.stdout
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[PrivateServer]:
+    """A server that wants a password."""
+    made = PrivateServer("valkey", tmp_path, options={"requirepass": "secret"})
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.mark.parametrize("command", ["run", "status", "getErrors", "doctor", "clean", "purge"])
+def test_a_missing_password_is_a_refusal_with_its_remedy(guarded: PrivateServer, command: str) -> None:
+    done = soloist(command, "--addr", f"127.0.0.1:{guarded.port}")
+
+    assert done.returncode == SERVER
+    assert "A password goes into --url" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "status", "doctor"])
+def test_something_else_that_answers_there_is_no_redis(command: str) -> None:
+    """An HTTP server, say: a sentence, not a riddle about bytes."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def answer() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listening.accept()
+                connection.recv(1000)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n<html>")
+
+    threading.Thread(target=answer, daemon=True).start()
+    with listening:
+        done = soloist(command, "--addr", f"127.0.0.1:{listening.getsockname()[1]}")
+
+    assert done.returncode == SERVER
+    assert "is no Redis" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -202,3 +202,30 @@ def test_purge_asks_first_and_then_removes_everything(crew: Crew) -> None:
     assert "--yes" in refused.stderr
 
     assert crew.command("purge", "--yes").returncode == 0
+
+
+@pytest.mark.parametrize("words", [["run", "--interval", "3600"], ["status", "--watch", "0.05"]])
+def test_a_reader_that_closes_the_pipe_ends_it_in_order(crew: Crew, words: list[str]) -> None:
+    """`| head -1`: exit 0, also where there is nothing more to write."""
+    crew.start("--interval", 3600)
+    process = subprocess.Popen([*SOLOIST, *words, *crew.connection], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    assert process.stdout is not None
+    assert process.stdout.readline()
+
+    process.stdout.close()
+
+    assert process.wait(timeout=30) == 0
+    wait_until(lambda: len(crew.snapshot().instances) == 1, what="it has left")
+
+
+def test_a_count_that_is_reached_already_is_said(crew: Crew) -> None:
+    """--count is what the namespace publishes in all; a second run would seem broken."""
+    for _ in range(2):
+        everyone = [crew.start("--interval", 0, "--count", 100, "--until-empty") for _ in range(2)]
+        for running in everyone:
+            assert running.process.wait(timeout=60) == 0
+
+    again = crew.command("run", "--interval", "0", "--count", "100", "--until-empty")
+
+    assert again.returncode == 0
+    assert "has published 100 already" in again.stderr

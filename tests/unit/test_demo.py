@@ -51,7 +51,7 @@ def test_the_texts_are_distinct() -> None:
 def test_a_random_text_is_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """From the first to the last, as chance has it."""
     for chance, (start, end) in [(0.0, demo._STRETCHES[0]), (1 - 2**-53, demo._STRETCHES[-1])]:
-        monkeypatch.setattr(random, "random", lambda chance=chance: chance)
+        monkeypatch.setattr(demo, "_random", lambda chance=chance: chance)
         assert demo.random_text() == demo._TEXT[start:end]
 
 

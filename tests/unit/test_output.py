@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from soloist.cli.output import harmless, write, write_lines
+from soloist.cli.output import ClosedPipe, harmless, write, write_lines
 from soloist.errors import OutputError
 
 BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -127,7 +127,7 @@ def test_a_reader_that_went_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> No
     """`| head` closes the pipe, and that is that."""
     monkeypatch.setattr(sys, "stdout", Failing(BrokenPipeError()))
 
-    with pytest.raises(BrokenPipeError):
+    with pytest.raises(ClosedPipe):
         write("text")
     assert write_lines(["one\n", "two\n"]) == 0
 

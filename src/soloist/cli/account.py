@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from soloist.cli.output import duration, write
+from soloist.cli.output import ClosedPipe, duration, write
 from soloist.errors import OutputError
 from soloist.events import Event, Listener
 
@@ -103,7 +103,7 @@ def sentence(event: str, fields: dict[str, Any]) -> str:
         many = f"{fields['messages']:,} messages" if fields["messages"] > 1 else "a message"
         return f"found that {fields['from']} is gone, and took back {many} that it held"
     if event == "quiet":
-        return "takes no more work, finishes what it has in hand"
+        return "takes no more work and finishes what it has in hand (asked again, it ends at once)"
     if event == "left":
         return "left in order"
     return event
@@ -149,7 +149,7 @@ class Told:
                 self._telling = True
             try:
                 self._listener(event)
-            except (BrokenPipeError, OutputError) as error:
+            except (ClosedPipe, OutputError) as error:
                 self._closed = True
                 self.failure = error if isinstance(error, OutputError) else None
                 self.on_closed()

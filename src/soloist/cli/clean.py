@@ -11,7 +11,7 @@ WITNESS = 2.0
 """Seconds for which it looks at least: one that has not looked on for a while may judge nobody."""
 
 
-@click.command("clean")
+@click.command("clean", short_help="Give back what dead instances left behind.")
 @connects
 def clean(target: Callable[[], Target]) -> None:
     """Give back what dead instances left behind, as soon as it may be judged; never touches a live one.

@@ -35,20 +35,20 @@ class Target:
 CONNECTION = (
     click.option("--url", metavar="URL", help="redis://, rediss:// or unix://  [env: SOLOIST_URL]"),
     click.option("--addr", metavar="HOST:PORT", help="The same, shorter."),
-    click.option("--host", metavar="HOST", help="localhost, if --port or --db is given."),
-    click.option("--port", metavar="PORT", type=click.IntRange(1, 65535), help="6379, if --host or --db is given."),
-    click.option("--db", metavar="N", type=click.IntRange(0), help="0"),
+    click.option("--host", metavar="HOST", help="Default: localhost, with --port or --db."),
+    click.option("--port", metavar="PORT", type=click.IntRange(1, 65535), help="Default: 6379, with --host or --db."),
+    click.option("--db", metavar="N", type=click.IntRange(0), help="Number of the database; default: 0."),
     click.option("--embedded", is_flag=True, help="The embedded server of this user on this machine."),
     click.option("--namespace", metavar="NAME", help="Default: demo, or the App's name.  [env: SOLOIST_NAMESPACE]"),
     click.option("--config", metavar="FILE", help=f"Settings; else {all_settings.FILE} in the current folder."),
 )
 
 
-def _setting_option(name: str) -> Callable[[F], F]:
+def _setting_option(name: str, *, hidden: bool) -> Callable[[F], F]:
     about = all_settings.about(name)
     variable = all_settings.ENVIRONMENT_PREFIX + name.upper()
     help_text = f"{about['says']}  [default: {about['shown']}; env: {variable}]"
-    return click.option("--" + name.replace("_", "-"), name, metavar=_metavar(name), help=help_text)
+    return click.option("--" + name.replace("_", "-"), name, metavar=_metavar(name), help=help_text, hidden=hidden)
 
 
 def _metavar(name: str) -> str:
@@ -66,12 +66,17 @@ def connects(command: F) -> F:
         own = {name: given.pop(name, None) for name in names}
 
         def target(app_name: str | None = None, *, needs_connection: bool = False) -> Target:
-            return resolve(own, app_name, needs_connection=needs_connection)
+            goal = resolve(own, app_name, needs_connection=needs_connection)
+            if not goal.embedded:
+                from soloist.store.fitness import first_contact
+
+                first_contact(goal.server)
+            return goal
 
         return command(target=target, **given)
 
     for name in reversed(all_settings.NAMES):
-        wrapped = _setting_option(name)(wrapped)
+        wrapped = _setting_option(name, hidden=command.__name__ != "run")(wrapped)  # accepted everywhere, listed once
     for option in reversed(CONNECTION):
         wrapped = option(wrapped)
     return wrapped  # type: ignore[return-value]  # click's decorators lose the type

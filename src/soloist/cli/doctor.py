@@ -9,9 +9,9 @@ from soloist.cli.connection import Target, connects
 NEGATIVE = 1
 
 
-@click.command("doctor")
-@connects
+@click.command("doctor", short_help="Is this server fit? What to change.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per finding.")
+@connects
 def doctor(target: Callable[[], Target], as_json: bool) -> int:
     """Is this server fit? Version, eviction, persistence, latency, permissions; and what to change."""
     import json
@@ -28,4 +28,7 @@ def doctor(target: Callable[[], Target], as_json: bool) -> int:
         else:
             remedy = f"\n           {finding.remedy}" if finding.remedy else ""
             write(f"{finding.severity.value:<8}  {finding.what}: {finding.says}{remedy}\n")
-    return NEGATIVE if any(finding.severity.value == "unfit" for finding in findings) else 0
+    is_unfit = any(finding.severity.value == "unfit" for finding in findings)
+    if not as_json:
+        write(f"{goal.where} is {'not fit' if is_unfit else 'fit'} for soloist\n")
+    return NEGATIVE if is_unfit else 0

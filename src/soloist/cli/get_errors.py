@@ -32,7 +32,7 @@ def drain(target: Callable[[], Target], as_json: bool, limit: int | None) -> Non
                     break  # the reader has closed the pipe: what it did not read stays
     except EmptyNamespace:
         click.echo(is_empty(goal), err=True)
-    click.echo(f"{printed} erroneous message{'' if printed == 1 else 's'}", err=True)
+    click.echo(f"{printed:,} erroneous message{'' if printed == 1 else 's'}", err=True)
 
 
 def _line(record: "ErrorRecord", as_json: bool) -> str:
@@ -64,10 +64,10 @@ json_option = click.option("--json", "as_json", is_flag=True, help="One JSON obj
 limit_option = click.option("--limit", metavar="N", type=click.IntRange(1), help="At most so many.")
 
 
-@click.command("getErrors")
-@connects
+@click.command("getErrors", short_help="Print all erroneous messages and remove them.")
 @json_option
 @limit_option
+@connects
 def get_errors(target: Callable[[], Target], as_json: bool, limit: int | None) -> None:
     """Print all erroneous messages, oldest first, and remove them.
 
@@ -82,9 +82,9 @@ def errors() -> None:
 
 
 @errors.command("drain")
-@connects
 @json_option
 @limit_option
+@connects
 def errors_drain(target: Callable[[], Target], as_json: bool, limit: int | None) -> None:
     """The same as getErrors."""
     drain(target, as_json, limit)

@@ -7,12 +7,21 @@ import logging.handlers
 import queue
 import sys
 import time
+from typing import TextIO
 
 
 class _Text(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         text = f"{time.strftime('%H:%M:%S', time.localtime(record.created))}  {record.levelname.lower()}  {record.getMessage()}"
         return text + ("\n" + self.formatException(record.exc_info) if record.exc_info else "")
+
+
+class _Writer(logging.StreamHandler[TextIO]):
+    """Writes beside a line that is kept up to date on the same terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        wipe = "\r\x1b[K" if sys.stderr.isatty() and sys.stdout.isatty() else ""
+        return wipe + super().format(record)
 
 
 class _Json(logging.Formatter):
@@ -30,7 +39,7 @@ class _Queue(logging.handlers.QueueHandler):
 
 def set_up(level: str, form: str) -> None:
     """Send what soloist logs to stderr, on a thread of its own: a terminal that is held must not stop the heart."""
-    writer = logging.StreamHandler(sys.stderr)
+    writer = _Writer(sys.stderr)
     writer.setFormatter(_Json() if form == "json" else _Text())
     lines: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
     listener = logging.handlers.QueueListener(lines, writer)

@@ -19,6 +19,7 @@ from soloist import __version__
 from soloist.cli.clean import clean
 from soloist.cli.doctor import doctor
 from soloist.cli.get_errors import errors, get_errors
+from soloist.cli.output import ClosedPipe
 from soloist.cli.purge import purge
 from soloist.cli.run import run
 from soloist.cli.server import server
@@ -37,16 +38,20 @@ SPELLINGS = {
 }
 
 EPILOG = """\b
+Which server, before or after any command (else the embedded one):
+  --addr HOST:PORT   --url URL   --embedded   and --namespace NAME
+\b
 Examples:
-  soloist                              one instance on the embedded server; start it in three terminals
-  soloist getErrors                    print the erroneous messages and remove them
-  soloist --addr redis.example:6379    the same on a server that you run
-  soloist status --watch               who generates, who handles, what waits
-  soloist run --interval 0 --count 1000000 --until-empty
+  soloist                            one instance; start it in three terminals
+  soloist getErrors                  print erroneous messages and remove them
+  soloist --addr redis.example:6379  the same on a server that you run
+  soloist status --watch             who generates, who handles, what waits
+  soloist --namespace million --interval 0 --count 1000000 --until-empty
 \b
 Exit codes:
-  0 done   1 the check is negative   2 wrong usage or setting   3 no server, or it refuses us
-  4 the output cannot be written   70 a defect of ours   130 Ctrl-C
+  0 done   1 the check is negative   2 wrong usage or setting
+  3 no server, or it refuses us   4 the output cannot be written
+  70 a defect of ours   130 Ctrl-C
 """
 
 
@@ -116,7 +121,7 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
         _exit(INTERRUPTED)
     except KeyboardInterrupt:
         _exit(INTERRUPTED)
-    except BrokenPipeError:
+    except (ClosedPipe, BrokenPipeError):
         _exit(0)
     except SoloistError as error:
         click.echo(f"soloist: {error}", err=True)

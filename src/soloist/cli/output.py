@@ -13,6 +13,11 @@ from collections.abc import Sequence
 
 from soloist.errors import OutputError
 
+
+class ClosedPipe(Exception):
+    """The reader has closed the pipe: nothing is wrong. Not an OSError, of which click would make exit code 1."""
+
+
 _HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
 """Control characters, backslash, what reorders or breaks a line, and (as surrogates) bytes that are no text."""
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
@@ -48,14 +53,14 @@ def write(text: str) -> None:
     """Write to stdout and flush.
 
     Raises:
-        BrokenPipeError: the reader has closed the pipe.
+        ClosedPipe: the reader has closed the pipe.
         OutputError: it cannot be written (disk full, closed).
     """
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        raise
+        raise ClosedPipe from None
     except AttributeError:
         raise OutputError("the output cannot be written: stdout is closed") from None
     except (OSError, ValueError) as error:
@@ -71,13 +76,13 @@ def write_lines(lines: Sequence[str]) -> int:
     if not _is_pipe():
         try:
             write("".join(lines))
-        except BrokenPipeError:
+        except ClosedPipe:
             return 0
         return len(lines)
     for taken, line in enumerate(lines):
         try:
             write(line)
-        except BrokenPipeError:
+        except ClosedPipe:
             return taken
         if not _was_read():
             return taken
@@ -89,6 +94,22 @@ def _is_pipe() -> bool:
         return stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
     except (AttributeError, OSError, ValueError):
         return False  # closed: writing says so
+
+
+def reader_is_gone() -> bool:
+    """Whether stdout is a pipe that nobody reads any more, found out without writing."""
+    if not _is_pipe():
+        return False
+    watch = select.poll()
+    watch.register(sys.stdout.fileno(), 0)
+    return bool(watch.poll(0))
+
+
+def note(text: str) -> None:
+    """A sentence to stderr that does not collide with a line that is kept up to date on the same terminal."""
+    wipe = "\r\x1b[K" if sys.stderr.isatty() and sys.stdout.isatty() else ""
+    sys.stderr.write(f"{wipe}{text}\n")
+    sys.stderr.flush()
 
 
 def _was_read() -> bool:

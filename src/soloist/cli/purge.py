@@ -8,9 +8,9 @@ from soloist.cli.connection import Target, connects
 from soloist.errors import UsageError
 
 
-@click.command("purge")
-@connects
+@click.command("purge", short_help="Remove the namespace with all that is in it.")
 @click.option("--yes", is_flag=True, help="Yes, remove all of it.")
+@connects
 def purge(target: Callable[[], Target], yes: bool) -> None:
     """Remove the namespace: all messages, errors and totals in it.
 
@@ -25,8 +25,8 @@ def purge(target: Callable[[], Target], yes: bool) -> None:
     if not yes:
         seen = Inspector(goal.server, goal.namespace).snapshot()
         raise UsageError(
-            f"this would remove namespace {goal.namespace!r} on {goal.where}: {seen.pending + seen.claimed} messages "
-            f"not handled, {seen.errors} errors, all totals. Say --yes if you mean it."
+            f"this would remove namespace {goal.namespace!r} on {goal.where}: messages not "
+            f"handled: {seen.pending + seen.claimed:,}, errors: {seen.errors:,}, and all totals. Say --yes if you mean it."
         )
     removed = remove(Link(goal.server, 60.0), Keys(goal.namespace))
     click.echo(f"namespace {goal.namespace!r} on {goal.where}: {removed} keys removed")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from soloist.cli.connection import Target, connects
+from soloist.cli.output import note, reader_is_gone, write
 from soloist.errors import SoloistError, UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ INTERRUPTED = 130
 LOOK = 0.1
 """Seconds between looks at whether everything is done (--until-empty)."""
 
+SELDOM = 1.0
+"""Seconds between looks at whether anybody reads the output."""
+
 ONE_SIGNAL = 0.1
 """Seconds within which a second signal is the same one: `timeout` sends it to the process and to its group."""
 
@@ -31,16 +35,19 @@ LONELY = 2.0
 """Seconds after which a generator without a handler says so."""
 
 
-@click.command("run")
+@click.command("run", short_help="Run one instance (also without a command).")
 @click.argument("module_app", metavar="[MODULE:APP]", required=False)
 @click.option(
     "--interval",
     metavar="SECONDS",
     type=click.FloatRange(0),
-    help="Of the default application. 0: as fast as it goes.  [default: 0.5]",
+    help="Between messages of the default application. 0: as fast as it goes.  [default: 0.5]",
 )
 @click.option(
-    "--error-rate", metavar="P", type=click.FloatRange(0, 1), help="Of the default application.  [default: 0.05]"
+    "--error-rate",
+    metavar="P",
+    type=click.FloatRange(0, 1),
+    help="Share of messages that the default application finds erroneous.  [default: 0.05]",
 )
 @click.option(
     "--count", metavar="N", type=click.IntRange(1), help="Generate until the namespace has published N in all."
@@ -74,7 +81,6 @@ def run(
     """
     from soloist.cli import logs
     from soloist.cli.account import told
-    from soloist.cli.output import write
     from soloist.events import Events
     from soloist.inspector import Inspector
     from soloist.runtime.instance import Instance, Part
@@ -93,7 +99,8 @@ def run(
     instance = Instance(app, goal.server, goal.namespace, goal.settings, Events(account), part)
     account.on_closed = instance.ask_to_stop
     received = _listen_for_signals(instance)
-    already = Inspector(goal.server, goal.namespace).snapshot().published if demo["until_empty"] else 0
+    if demo["count"] is not None:
+        _say_if_published(Inspector(goal.server, goal.namespace).snapshot().published, demo["count"], goal)
     instance.start()
     begun = time.monotonic()
     try:
@@ -106,7 +113,7 @@ def run(
     if failure is not None:
         raise failure
     if is_empty:
-        _report(max(0, demo["count"] - already), took, as_events)
+        _report(demo["count"], took, as_events)
     return INTERRUPTED if signal.SIGINT in received else 0
 
 
@@ -132,6 +139,8 @@ def _own_app(where: str, demo: dict[str, Any]) -> "App":
     try:
         found = getattr(importlib.import_module(module_name), attribute)
     except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise UsageError(f"{where}: importing it failed: {_told(error)}.") from None
         raise UsageError(f"{where}: {error}. Looked in the current folder and where Python looks.") from None
     except AttributeError as error:
         if error.obj is not sys.modules.get(module_name):
@@ -148,7 +157,10 @@ def _own_app(where: str, demo: dict[str, Any]) -> "App":
 
 def _told(error: Exception) -> str:
     """What went wrong in a module of the user's, and where."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
+    if isinstance(error, SyntaxError):
+        return f"SyntaxError: {error}"  # which names file and line
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith("<frozen")]
+    last = frames[-1]
     return f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
 
 
@@ -178,13 +190,13 @@ def _watch(instance: "Instance", goal: Target, demo: dict[str, Any]) -> bool:
 
     inspector = Inspector(goal.server, goal.namespace) if demo["until_empty"] else None
     lonely_since = time.monotonic()
-    while not instance.wait(LOOK if inspector or lonely_since else None):
+    while not instance.wait(LOOK if inspector or lonely_since else SELDOM):
+        if reader_is_gone():
+            return False
         if lonely_since and not _is_lonely(instance):
             lonely_since = 0.0 if instance.instances else lonely_since
         elif lonely_since and time.monotonic() - lonely_since > LONELY:
-            click.echo(
-                "No handler is there yet: start the same command once more, here or on another machine.", err=True
-            )
+            note("No handler is there yet: start the same command once more, here or on another machine.")
             lonely_since = 0.0
         if inspector is not None:
             try:
@@ -196,10 +208,21 @@ def _watch(instance: "Instance", goal: Target, demo: dict[str, Any]) -> bool:
     return False
 
 
+def _say_if_published(published: int, count: int, goal: Target) -> None:
+    if published >= count:
+        note(
+            f"namespace {goal.namespace} has published {published:,} already, so no more come: --count is what it "
+            f"publishes in all. Name another --namespace, or remove this one with `soloist purge`."
+        )
+
+
 def _is_lonely(instance: "Instance") -> bool:
     return instance.played > 0 and instance.instances == 1 and not instance.app.generator_handles
 
 
 def _report(messages: int, seconds: float, as_events: bool) -> None:
-    text = f"{messages:,} messages in {seconds:.2f} s: {messages / seconds:,.0f} a second"
+    text = (
+        f"all {messages:,} messages of the namespace are handled, {seconds:.2f} s after this instance joined: "
+        f"{messages / seconds:,.0f} a second"
+    )
     click.echo(text, err=as_events)

@@ -5,7 +5,7 @@ import click
 NEGATIVE = 1
 
 
-@click.group("server")
+@click.group("server", short_help="The embedded server: start, stop, status.")
 def server() -> None:
     """The embedded server of this user on this machine."""
 
@@ -27,7 +27,7 @@ def stop() -> None:
     """Stop it now, whoever uses it. Its data stays."""
     from soloist import embedded
 
-    click.echo("stopped" if embedded.stop() else "it did not run")
+    click.echo("stopped; instances that still use it start it again" if embedded.stop() else "it did not run")
 
 
 @server.command("status")

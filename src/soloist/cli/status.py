@@ -1,6 +1,7 @@
 """`status`: the snapshot."""
 
 import json
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
 NEGATIVE = 1
 
 
-@click.command("status")
-@connects
+@click.command("status", short_help="Who generates, who handles, what waits.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object (with --watch: one a line).")
 @click.option("--check", is_flag=True, help="Exit 1 when the system is unhealthy, and say why.")
 @click.option(
     "--watch", metavar="[SECONDS]", is_flag=False, flag_value="1", help="Again and again, every second or as given."
 )
+@connects
 def status(target: Callable[[], Target], as_json: bool, check: bool, watch: str | None) -> int:
     """Who generates, who handles, what waits: one atomic read."""
     from soloist.inspector import Inspector, to_json
@@ -42,7 +43,7 @@ def status(target: Callable[[], Target], as_json: bool, check: bool, watch: str 
         elif not seen.exists:
             write(is_empty(goal) + "\n")
         else:
-            write(("\x1b[2J\x1b[H" if every is not None and sys.stdout.isatty() else "") + render(seen))
+            write(redrawn(render(seen)) if every is not None and sys.stdout.isatty() else render(seen))
         if every is None:
             break
         time.sleep(max(0.0, every - (time.monotonic() - begun)))
@@ -62,6 +63,13 @@ def _seconds(watch: str | None) -> float | None:
     if not 0 < every <= 3600:
         raise click.BadParameter(f"{watch!r} is not a number of seconds between 0 and 3600.", param_hint="--watch")
     return every
+
+
+def redrawn(text: str) -> str:
+    """A page over the one before it: from the top, each line cut to the width and wiped behind, nothing below."""
+    columns, rows = shutil.get_terminal_size()
+    lines = [line[: columns - 1] + "\x1b[K" for line in text.splitlines()[: rows - 1]]
+    return "\x1b[H" + "\n".join(lines) + "\x1b[J\n"
 
 
 def unhealthy(seen: "Snapshot") -> list[str]:

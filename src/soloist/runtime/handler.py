@@ -27,8 +27,12 @@ if TYPE_CHECKING:
 
 TRACEBACK_LENGTH, REASON_LENGTH = 8192, 2048
 
-LONGEST_BLOCK = 5.0
-"""Seconds for which it waits at the bell at a time: so long a connection that died in silence goes unnoticed."""
+SAY_FAILING = 10.0
+"""Seconds between log lines about a handler that raises; every case is in the error store."""
+
+BLOCK = 5.0
+"""Seconds for which it waits at the bell at a time. The server serves those first that wait longest, so a short wait
+would leave to chance who gets the work; a long one would leave a connection that died in silence unnoticed."""
 
 log = logging.getLogger("soloist")
 
@@ -44,12 +48,12 @@ class Handler:
         settings, server = instance.settings, instance.server
         patience = Patience("handler", instance.outage)
         self._turns = Turns(Link(server, settings.call_timeout), instance.keys, settings, self._kinds, patience)
-        self._block = min(settings.lease / 2, LONGEST_BLOCK)
-        self._bell = Link(server, self._block + settings.call_timeout)
+        self._bell = Link(server, BLOCK + settings.call_timeout)
         self._bell_patience = Patience("bell", instance.outage)
         self._desk = Desk(instance.incarnation)
         self._wanted = threading.Event()
         self._awake = threading.Event()
+        self._said_failing = -SAY_FAILING
         self._stopping = False
         self._interrupted = False
         self._at_the_bell = False
@@ -167,6 +171,13 @@ class Handler:
 
     def _details(self, error: BaseException, attempt: int) -> bytes:
         rejected = isinstance(error, Reject)
+        if not rejected and time.monotonic() - self._said_failing > SAY_FAILING:
+            self._said_failing = time.monotonic()
+            log.error(
+                "handler.failed error=%r; it is in the error store (getErrors --json)",
+                type(error).__name__,
+                exc_info=error,
+            )
         trace = None if rejected else _text(lambda: "".join(traceback.format_exception(error)))[-TRACEBACK_LENGTH:]
         details = Details(
             reason=_text(lambda: str(error))[:REASON_LENGTH] or type(error).__name__,
@@ -186,7 +197,7 @@ class Handler:
         while self._wanted.is_set() and not self._stopping and desk.incarnation is self._instance.incarnation:
             self._at_the_bell = True
             try:
-                token = self._bell.command("BLPOP", *bells, self._block)
+                token = self._bell.command("BLPOP", *bells, BLOCK)
             except Unavailable as error:
                 time.sleep(self._bell_patience.failed(error))
                 return False

@@ -83,15 +83,21 @@ def static_findings(about: dict[str, str]) -> list[Finding]:
     return findings
 
 
-def check_fit(server: Server, *, embedded: bool = False) -> None:
-    """The first contact: refuse, with the remedy, what cannot work."""
+def first_contact(server: Server) -> dict[str, str]:
+    """Whether a Redis answers there and lets us in; what INFO says of it."""
     link = Link(server, FIRST_CONTACT)
     try:
-        about = info(link)
+        link.command("PING")
+        return info(link)
     except Defect as error:
         raise UnfitServer(f"{server}: what answers there is no Redis: {error}") from None
     finally:
         link.close()
+
+
+def check_fit(server: Server, *, embedded: bool = False) -> None:
+    """Refuse, with the remedy, what cannot work."""
+    about = first_contact(server)
     for finding in static_findings(about):
         if finding.severity is Severity.UNFIT:
             raise UnfitServer(f"{server}: {finding.says}. {finding.remedy}")

@@ -106,7 +106,8 @@ def join(link: Link, keys: Keys, who: Who, settings: Settings) -> Joined:
     if answer == "APP":
         raise NamespaceError(
             f"namespace {keys.namespace!r} belongs to the App {replies.text(reply[1])!r}, not to {who.app!r}. "
-            f"Name another one with --namespace, or remove it with `soloist purge --yes`."
+            f"Name another one with --namespace. (`soloist purge --namespace {keys.namespace}` on the same server tells "
+            f"what removing it would remove.)"
         )
     if answer == "EMPTY":
         raise EmptyNamespace(f"namespace {keys.namespace!r} is empty")

@@ -26,6 +26,8 @@ NOT_NOW = (
 )
 """What a server says that will be well again by itself, or once somebody mends it."""
 
+WHERE_IT_GOES = "A password goes into --url redis://:PASSWORD@HOST:PORT or SOLOIST_URL."
+
 NOT_NOW_ERRORS = (
     exceptions.BusyLoadingError,
     exceptions.ReadOnlyError,
@@ -117,7 +119,9 @@ class Server:
         if isinstance(error, NOT_NOW_ERRORS) or text.split(" ", 1)[0] in NOT_NOW:
             return Unavailable(f"{self} is not ready: {text}", refused=True)
         not_allowed = isinstance(error, exceptions.NoPermissionError) or "ACL failure in script" in text
-        if isinstance(error, exceptions.AuthenticationError) or not_allowed:
+        if isinstance(error, exceptions.AuthenticationError) or "unauthenticated" in text:
+            return Forbidden(f"{self} refuses us: {text.rstrip('.')}. {WHERE_IT_GOES}")
+        if not_allowed:
             return Forbidden(f"{self} refuses us: {text}")
         if isinstance(error, exceptions.TimeoutError):
             return Unavailable(f"{self} does not answer")
