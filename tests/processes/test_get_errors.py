@@ -42,7 +42,7 @@ def test_every_spelling_prints_the_bodies_oldest_first_and_removes_them(failed: 
     lines = drained.stdout.splitlines()
     assert len(lines) == MESSAGES
     assert all(80 <= len(line) <= 100 for line in lines)
-    assert f"{MESSAGES} erroneous messages" in drained.stderr
+    assert f"{MESSAGES:,} erroneous messages" in drained.stderr
     assert failed.snapshot().errors == 0
     assert failed.command(*words).stdout == ""
 
