@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from soloist.settings import Settings
-from soloist.store import messages, presence, records, snapshot
+from soloist.store import control, messages, presence, records, snapshot
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.server import Server
@@ -132,6 +132,22 @@ CALLS = {
         {"id": "ann"},
         more_args=["1-t", "2-t"],
     ),
+    "requeue": Call(
+        lambda link: records.requeue(link, KEYS, [("1-t", 7), ("2-t", 8)], ["mail"]),
+        [b"OK", 2],
+        {"ids_count": 2},
+        more_keys=KEYS.of_kinds(["mail"]),
+        more_args=["1-t", 7, "2-t", 8, "mail"],
+    ),
+    "discard": Call(lambda link: records.discard(link, KEYS, [("1-t", 7)]), [b"OK", 1], {}, more_args=["1-t", 7]),
+    "pause": Call(
+        lambda link: control.pause(link, KEYS, ["mail"], on=True),
+        [b"OK", 1],
+        {"pause": 1},
+        more_keys=KEYS.of_kinds(["mail"]),
+        more_args=["mail"],
+    ),
+    "handover": Call(lambda link: control.handover(link, KEYS, 3), [b"OK", 3, b"ann"], {"term": 3}),
     "snapshot": Call(
         lambda link: snapshot.snapshot(link, KEYS, snapshot.Found(("ann", "bob"), ("eve",), ("mail", "order"))),
         [b"OK", 1, [], [], [], [], 0, [], [], []],

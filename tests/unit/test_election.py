@@ -19,6 +19,8 @@ def heard(role: str, term: int | None = None) -> Heard:
         ("handler", None, 0, 7, Consequence.GO_ON),
         # the term that we named was extended
         ("generator", None, 3, 3, Consequence.RENEWED),
+        # … and somebody asked for a hand-over
+        ("asked", None, 3, 3, Consequence.STEP_DOWN),
         # a term that we did not name: newly elected, or the answer to an earlier beat was lost
         ("elected", 1, 0, 0, Consequence.ADOPT),
         ("elected", 4, 0, 3, Consequence.ADOPT),

@@ -36,10 +36,11 @@ def drain(target: Callable[[], Target], as_json: bool, limit: int | None) -> Non
 
 
 def _line(record: "ErrorRecord", as_json: bool) -> str:
-    return (json.dumps(_fields(record)) if as_json else harmless(record.data)) + "\n"
+    return (json.dumps(fields(record)) if as_json else harmless(record.data)) + "\n"
 
 
-def _fields(record: "ErrorRecord") -> dict[str, Any]:
+def fields(record: "ErrorRecord") -> dict[str, Any]:
+    """A record as `--json` prints it."""
     try:
         body: dict[str, Any] = {"body": record.data.decode()}
     except UnicodeDecodeError:
@@ -73,18 +74,4 @@ def get_errors(target: Callable[[], Target], as_json: bool, limit: int | None) -
 
     A record is removed only after it was printed and flushed. Also: get-errors, --getErrors, -getErrors, errors drain.
     """
-    drain(target, as_json, limit)
-
-
-@click.group("errors")
-def errors() -> None:
-    """The error store."""
-
-
-@errors.command("drain")
-@json_option
-@limit_option
-@connects
-def errors_drain(target: Callable[[], Target], as_json: bool, limit: int | None) -> None:
-    """The same as getErrors."""
     drain(target, as_json, limit)

@@ -17,8 +17,10 @@ import click
 
 from soloist import __version__
 from soloist.cli.clean import clean
+from soloist.cli.control import handover, pause, resume
 from soloist.cli.doctor import doctor
-from soloist.cli.get_errors import errors, get_errors
+from soloist.cli.errors import errors
+from soloist.cli.get_errors import get_errors
 from soloist.cli.output import ClosedPipe
 from soloist.cli.purge import purge
 from soloist.cli.run import run
@@ -64,7 +66,7 @@ def cli() -> None:
     """
 
 
-for command in (run, get_errors, errors, status, clean, purge, server, doctor):
+for command in (run, get_errors, errors, status, pause, resume, handover, clean, purge, server, doctor):
     cli.add_command(command)
 
 

@@ -108,4 +108,7 @@ def render(seen: "Snapshot") -> str:
         )
     if seen.line:
         lines.append("> in line to generate next")
+    paused = [name for name, kind in seen.kinds.items() if kind.paused]
+    if paused:
+        lines.append(f"paused: {', '.join(paused)}")
     return "\n".join(lines) + "\n"

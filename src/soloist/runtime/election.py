@@ -15,6 +15,8 @@ class Consequence(Enum):
     """We hold a term that we do not play yet: play it."""
     LOSE_TERM = auto()
     """The term that we play is another's."""
+    STEP_DOWN = auto()
+    """The term was extended, but somebody asked us to hand over."""
     RESIGNED = auto()
     """The term that we played is vacant, as we wished."""
     BE_REBORN = auto()
@@ -32,6 +34,8 @@ def consequence(heard: Heard, played: int, highest: int) -> Consequence:
     """
     if heard.role == "generator":
         return Consequence.RENEWED
+    if heard.role == "asked":
+        return Consequence.STEP_DOWN
     if heard.role == "elected":
         return Consequence.ADOPT if heard.term is not None and heard.term.number > highest else Consequence.BE_REBORN
     if heard.role == "superseded":

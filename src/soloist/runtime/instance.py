@@ -58,6 +58,7 @@ class Instance:
         self._birth = threading.Lock()
         self._term: PlayedTerm | None = None
         self._quiet = False
+        self._stands_back_until = 0.0
         self._stop_by: float | None = None
         self._stop_requested = threading.Event()
         self.failure: BaseException | None = None
@@ -73,7 +74,8 @@ class Instance:
 
     @property
     def may_generate(self) -> bool:
-        return self._part.may_generate and bool(self.app.sources) and not self._quiet
+        willing = self._part.may_generate and bool(self.app.sources) and not self._quiet
+        return willing and time.monotonic() >= self._stands_back_until
 
     @property
     def is_busy(self) -> bool:
@@ -181,8 +183,11 @@ class Instance:
             self._begin_term(PlayedTerm(heard.term, incarnation, sent, self.settings.lease))
         elif follows is Consequence.LOSE_TERM and term is not None and term.number == played:
             self.lose_term(term, "beat")
+        elif follows is Consequence.STEP_DOWN and term is not None:
+            self._step_down(term)
         elif follows is Consequence.RESIGNED:
             self._end_term()
+            self._cast()
         elif follows is Consequence.BE_REBORN:
             self.be_reborn(incarnation, "beat")
 
@@ -206,6 +211,11 @@ class Instance:
             self._term = None
         self.events.tell("superseded", what=what, term=term.number)
         self._cast()
+
+    def _step_down(self, term: PlayedTerm) -> None:
+        """Publish no more, and resign with the next beat; for a lease leave the part to others."""
+        term.end()
+        self._stands_back_until = time.monotonic() + self.settings.lease
 
     def _end_term(self) -> None:
         with self._lock:

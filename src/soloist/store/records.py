@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from soloist.store import replies
 from soloist.store.keys import Keys
@@ -9,6 +10,11 @@ from soloist.store.link import Link
 from soloist.store.script import Script
 
 DRAIN, CONFIRM = Script("drain"), Script("confirm")
+REQUEUE, DISCARD = Script("requeue"), Script("discard")
+
+
+Failure: TypeAlias = tuple[str, int]
+"""A message id and the time of its failure (server µs): a record that failed again since is another one."""
 
 
 @dataclass(frozen=True)
@@ -72,3 +78,55 @@ def confirm(link: Link, keys: Keys, drainer: str, ids: Sequence[str]) -> int:
     )
     replies.word(reply, "confirm", "OK")
     return int(reply[1])
+
+
+def requeue(link: Link, keys: Keys, failures: Sequence[Failure], kinds: Sequence[str] = ()) -> int:
+    """Put messages back among the pending; answers how many were there."""
+    wanted = list(kinds)
+    while True:
+        reply = REQUEUE.call(
+            link,
+            keys={
+                "errors": keys.errors,
+                "errors_by_time": keys.errors_by_time,
+                "totals": keys.totals,
+                "log": keys.log,
+            },
+            args={"ids_count": len(failures)},
+            more_keys=keys.of_kinds(wanted),
+            more_args=[*(word for failure in failures for word in failure), *wanted],
+        )
+        if replies.word(reply, "requeue", "OK", "KINDS") == "OK":
+            return int(reply[1])
+        wanted += replies.texts(reply[1:])
+
+
+def discard(link: Link, keys: Keys, failures: Sequence[Failure]) -> int:
+    """Remove records unprinted; answers how many were there."""
+    reply = DISCARD.call(
+        link,
+        keys={"errors": keys.errors, "errors_by_time": keys.errors_by_time, "totals": keys.totals, "log": keys.log},
+        args={},
+        more_args=[word for failure in failures for word in failure],
+    )
+    replies.word(reply, "discard", "OK")
+    return int(reply[1])
+
+
+def ids_by_time(link: Link, keys: Keys, first: int, last: int, *, newest: bool = False) -> list[str]:
+    """Ids of records by time of failure, from one place to another, both included."""
+    words = ["ZRANGE", keys.errors_by_time, str(first), str(last), *(["REV"] if newest else [])]
+    return replies.texts(link.command(*words))
+
+
+def read(link: Link, keys: Keys, ids: Sequence[str]) -> list[Record]:
+    """These records, without removing them; those that are gone meanwhile are left out."""
+    if not ids:
+        return []
+    stored = link.command("HMGET", keys.errors, *ids)
+    return [parse(ident.encode(), each) for ident, each in zip(ids, stored, strict=True) if each is not None]
+
+
+def count(link: Link, keys: Keys) -> int:
+    """How many records are at rest."""
+    return int(link.command("HLEN", keys.errors))

@@ -9,7 +9,7 @@
 --   wills      hash    id -> will
 --   line       hash    place 1 and 2 -> "id last_beat_ms idle_judge"
 --   instance   hash    the caller's own
---   term       hash    term, instance, deadline, lease, call, seq, tag, since, renewed, takeover_ms, cursors, ticks
+--   term       hash    term, instance, deadline, lease, call, seq, tag, since, renewed, takeover_ms, asked, cursors, ticks
 --   totals     hash
 --   paused     hash    kind:NAME -> 1
 --   log        stream
@@ -29,8 +29,9 @@
 --   ...             text  the kinds that it handles
 -- REPLY
 --   OK now_ms role place next_ms instances gone term
---        role: handler | generator (the named term was extended) | elected (it holds a term that it did not name)
---              | superseded (the term that it named is over); gone: whom to reclaim; term: all fields, if elected
+--        role: handler | generator (the named term was extended) | asked (the same, and it shall hand over)
+--              | elected (it holds a term that it did not name) | superseded (the term that it named is over);
+--        gone: whom to reclaim; term: all fields, if elected
 --   SUPERSEDED   its presence is gone: be reborn
 local instances, drainers, wills, line, instance = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local term_key, totals, paused, log = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
@@ -51,7 +52,7 @@ local presence = role == 'drainer' and drainers or instances
 local heard = read_heard(instance)
 if not heard or not redis.call('ZSCORE', presence, id) then return { 'SUPERSEDED' } end
 
-local held = redis.call('HMGET', term_key, 'term', 'instance', 'deadline', 'lease', 'renewed')
+local held = redis.call('HMGET', term_key, 'term', 'instance', 'deadline', 'lease', 'renewed', 'asked')
 local term = { number = tonumber(held[1] or 0), holder = held[2] or '', deadline = tonumber(held[3] or 0),
   lease = tonumber(held[4] or lease_ms), renewed = tonumber(held[5] or 0) }
 local places = read_line(line)
@@ -79,7 +80,7 @@ if term.holder == id and not may_generate and (named == 0 or named == term.numbe
   redis.call('HSET', term_key, 'instance', '', 'deadline', 0)
   note(log, 'event', 'resigned', 'instance', id, 'term', term.number)
 elseif term.holder == id and named == term.number then
-  answer = 'generator'
+  answer = held[6] == held[1] and 'asked' or 'generator'
   redis.call('HSET', term_key, 'deadline', now + lease_ms, 'lease', lease_ms, 'renewed', now)
 elseif term.holder == id then
   answer = 'elected'
@@ -94,7 +95,7 @@ elseif may_generate and role == 'instance' then
     answer = 'elected'
     local takeover_ms = term.renewed > 0 and math.max(0, now - term.renewed) or 0
     redis.call('HSET', term_key, 'term', term.number + 1, 'instance', id, 'deadline', now + lease_ms, 'lease', lease_ms,
-      'call', 0, 'tag', tag, 'since', now, 'renewed', now, 'takeover_ms', takeover_ms)
+      'call', 0, 'tag', tag, 'since', now, 'renewed', now, 'takeover_ms', takeover_ms, 'asked', 0)
     redis.call('HSETNX', term_key, 'seq', 0)
     note(log, 'event', 'elected', 'instance', id, 'term', term.number + 1, 'takeover_ms', takeover_ms)
   elseif holder_known and term.deadline >= now then
@@ -106,7 +107,7 @@ if answer == 'elected' then elected = redis.call('HGETALL', term_key) end
 local waits = may_generate and (answer == 'handler' or answer == 'superseded') and role == 'instance'
 local idle_judge = not busy and (judges.by_will or judges.by_lease(lease_ms))
 local place = take_place(line, places, waits and id, others, term.holder, idle_judge, heartbeat_ms, id)
-fast = busy or place > 0 or answer == 'generator' or answer == 'elected' or role == 'drainer'
+fast = busy or place > 0 or answer == 'generator' or answer == 'asked' or answer == 'elected' or role == 'drainer'
 local interval = fast and heartbeat_ms or math.max(heartbeat_ms, math.floor(lease_ms / 4))
 
 redis.call('ZADD', presence, now + claim_lease_ms, id)

@@ -34,6 +34,7 @@ local names = { unpack(ARGV, 3) }
 -- include: kinds
 -- include: attempts
 -- include: records
+-- include: unknown
 -- include: farewell
 -- include: log
 local lists = kind_lists(13, names)

@@ -43,6 +43,7 @@ local names = { unpack(ARGV, 6) }
 -- include: kinds
 -- include: attempts
 -- include: records
+-- include: unknown
 -- include: farewell
 -- include: log
 local lists = kind_lists(15, names)

@@ -1,15 +1,4 @@
 -- What goes with a departing instance.
-local function unknown_kinds(envelopes, lists)
-  local missing, seen = {}, {}
-  for _, envelope in ipairs(envelopes) do
-    local kind = kind_of(envelope)
-    if not lists[kind] and not seen[kind] then
-      seen[kind] = true
-      missing[#missing + 1] = kind
-    end
-  end
-  return missing
-end
 local function strike_out(keys, id)
   redis.call('ZREM', keys.instances, id)
   redis.call('ZREM', keys.drainers, id)

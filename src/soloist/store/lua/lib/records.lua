@@ -3,6 +3,15 @@
 local function new_record(failed_us, details, envelope)
   return text_us(failed_us) .. ' ' .. #details .. ' ' .. details .. envelope
 end
+-- The record of `id`, if it is of that failure: a late copy of a call must not touch one that failed again since.
+local function record_of(errors, id, failed_us)
+  local record = redis.call('HGET', errors, id)
+  return record and string.match(record, '^%d+') == failed_us and record or nil
+end
+local function envelope_in(record)
+  local _, after, length = string.find(record, '^%d+ (%d+) ')
+  return string.sub(record, after + 1 + tonumber(length))
+end
 local function store_records(errors, errors_by_time, pairs_of_records)
   local times = {}
   for i = 1, #pairs_of_records, 2 do

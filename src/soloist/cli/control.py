@@ -1,0 +1,80 @@
+"""`pause`, `resume` and `handover`."""
+
+import time
+from collections.abc import Callable, Sequence
+
+import click
+
+from soloist.cli.connection import Target, connects, is_empty
+from soloist.errors import UsageError
+
+NEGATIVE = 1
+PATIENCE = 10.0
+"""Seconds for which handover waits for the successor."""
+
+TIMEOUT = 5.0
+
+
+@click.command("pause", short_help="Handlers take no more (of some kinds).")
+@click.argument("kinds", metavar="[KIND...]", nargs=-1)
+@connects
+def pause(target: Callable[[], Target], kinds: Sequence[str]) -> None:
+    """Handlers take no more messages of these kinds (of all, if none is named). What they hold is finished."""
+    _switch(target, kinds, on=True)
+
+
+@click.command("resume", short_help="Handlers go on.")
+@click.argument("kinds", metavar="[KIND...]", nargs=-1)
+@connects
+def resume(target: Callable[[], Target], kinds: Sequence[str]) -> None:
+    """Handlers go on with these kinds (with all, if none is named)."""
+    _switch(target, kinds, on=False)
+
+
+def _switch(target: Callable[[], Target], kinds: Sequence[str], *, on: bool) -> None:
+    from soloist.inspector import Inspector
+    from soloist.store.control import pause as switch
+    from soloist.store.keys import Keys
+    from soloist.store.link import Link
+
+    goal = target()
+    seen = Inspector(goal.server, goal.namespace).snapshot()
+    if not seen.exists:
+        raise UsageError(is_empty(goal) + ".")
+    for kind in kinds:
+        if kind not in seen.kinds:
+            raise UsageError(f"kind {kind!r} is not known here; there are: {', '.join(seen.kinds)}.")
+    chosen = list(kinds or seen.kinds)
+    switch(Link(goal.server, TIMEOUT), Keys(goal.namespace), chosen, on=on)
+    click.echo(f"{'paused' if on else 'resumed'}: {', '.join(chosen)}")
+
+
+@click.command("handover", short_help="The generator steps down, a successor takes its part.")
+@connects
+def handover(target: Callable[[], Target]) -> int:
+    """The generator steps down and a successor takes its part. Exit 1 if nobody is in line."""
+    from soloist.inspector import Inspector
+    from soloist.store.control import handover as ask
+    from soloist.store.keys import Keys
+    from soloist.store.link import Link
+
+    goal = target()
+    asked = ask(Link(goal.server, TIMEOUT), Keys(goal.namespace))
+    if asked.outcome in ("VACANT", "NOBODY"):
+        click.echo(
+            "nobody generates" if asked.outcome == "VACANT" else "nobody is in line: start another instance", err=True
+        )
+        return NEGATIVE
+    inspector = Inspector(goal.server, goal.namespace)
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        seen = inspector.snapshot()
+        if seen.term is not None and seen.term.number > asked.term:
+            holder = next((each.number for each in seen.instances if each.role == "generator"), 0)
+            click.echo(f"term {seen.term.number}: #{holder} generates now")
+            return 0
+        time.sleep(0.02)
+    click.echo(
+        f"term {asked.term} was asked to end {PATIENCE:.0f} s ago and goes on: look at the generator's log", err=True
+    )
+    return NEGATIVE
