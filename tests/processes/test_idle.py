@@ -1,10 +1,10 @@
 """What an idle handler costs the server: commands on the wire, counted by a relay between it and the server."""
 
-import asyncio
 import contextlib
+import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,45 +18,42 @@ class CountingRelay:
 
     def __init__(self, to_port: int) -> None:
         self._to_port = to_port
+        self._sockets: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listening.getsockname()[1]
         self.commands = 0
-        self.port = 0
-        self._ready = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-        assert self._ready.wait(10)
+        self._spawn(self._accept)
 
-    def _run(self) -> None:
-        with contextlib.suppress(asyncio.CancelledError):
-            self._loop.run_until_complete(self._serve())
-        self._loop.close()
+    def _spawn(self, function: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(target=function, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
-    async def _serve(self) -> None:
-        server = await asyncio.start_server(self._relay, "127.0.0.1", 0)
-        self.port = server.sockets[0].getsockname()[1]
-        self._ready.set()
-        async with server:
-            await server.serve_forever()
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                server = socket.create_connection(("127.0.0.1", self._to_port))
+                self._sockets += [client, server]
+                self._spawn(self._pass, client, server, True)
+                self._spawn(self._pass, server, client, False)
 
-    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        upstream, downstream = await asyncio.open_connection("127.0.0.1", self._to_port)
-        await asyncio.gather(self._pass(reader, downstream, count=True), self._pass(upstream, writer, count=False))
-
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, count: bool) -> None:
-        with contextlib.suppress(ConnectionError):
-            while data := await reader.read(65536):
+    def _pass(self, source: socket.socket, to: socket.socket, count: bool) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
                 self.commands += count and (data.startswith(b"*") + data.count(b"\r\n*"))
-                writer.write(data)
-                await writer.drain()
-        writer.close()
+                to.sendall(data)
+        with contextlib.suppress(OSError):
+            to.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
-        def cancel() -> None:
-            for task in asyncio.all_tasks(self._loop):
-                task.cancel()
-
-        self._loop.call_soon_threadsafe(cancel)
-        self._thread.join(10)
+        for each in (self._listening, *self._sockets):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+        for thread in self._threads:
+            thread.join(10)
 
 
 @pytest.fixture
