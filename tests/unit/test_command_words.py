@@ -115,3 +115,9 @@ def test_options_may_stand_before_a_command_of_two_words(line: str, arrangement:
 def test_a_value_is_not_taken_for_a_spelling_of_a_command(line: str, arrangement: str) -> None:
     """Else the namespace `getErrors` would be purged in place of `get-errors`."""
     assert arranged(words(line)) == words(arrangement)
+
+
+def test_an_unknown_option_is_left_to_run_which_names_it() -> None:
+    """Else its value would be taken for a command, and the message would speak of that."""
+    assert arranged(["--intervall", "3"]) == ["run", "--intervall", "3"]
+    assert arranged(["--intervall=3", "status"]) == ["run", "--intervall=3", "status"]

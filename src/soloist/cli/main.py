@@ -91,21 +91,25 @@ def _first_word(words: Sequence[str]) -> int:
     """Where the first word stands that is neither an option nor the value of one; the end if there is none."""
     at = 0
     while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "--", *SPELLINGS):
+        if words[at].partition("=")[0] not in _options():
+            return len(words)  # unknown, so what follows may be its value: `run` says which option it is
         at += 2 if words[at] in _with_value() else 1
     return at
 
 
 @cache
-def _with_value() -> frozenset[str]:
-    """Every option of any command that must be followed by a value."""
+def _options() -> dict[str, click.Option]:
+    """Every option of any command, by what it is called."""
     commands = [*cli.commands.values(), *errors.commands.values(), *server.commands.values()]
-    return frozenset(
-        name
-        for command in commands
-        for option in command.params
-        if isinstance(option, click.Option) and not option.is_flag and option.name != "watch"  # its value is optional
-        for name in option.opts
-    )
+    options = [option for command in commands for option in command.params if isinstance(option, click.Option)]
+    helping = click.Option(["-h", "--help"], is_flag=True)
+    return {name: option for option in (*options, helping) for name in option.opts}
+
+
+@cache
+def _with_value() -> frozenset[str]:
+    """Those that must be followed by a value; that of --watch is optional."""
+    return frozenset(name for name, option in _options().items() if not option.is_flag and option.name != "watch")
 
 
 def main(words: Sequence[str] | None = None) -> NoReturn:
