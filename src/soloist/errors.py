@@ -5,7 +5,8 @@ SoloistError                     exit code
 │   └── NamespaceError           2    the namespace belongs to another App or protocol
 ├── ServerError                  3    the server cannot be reached or refuses us
 │   ├── Unavailable              3    … at this moment; after the start it is simply tried again
-│   │   └── Forbidden            3    … password, database or permission
+│   │   └── Forbidden            3    … password or database
+│   │       └── Denied           3    … a permission
 │   ├── UnfitServer              3    … for good: too old, evicting, read-only
 │   └── EmbeddedServerError      3    the embedded server cannot be started
 ├── OutputError                  4    the output cannot be written
@@ -54,6 +55,10 @@ class Forbidden(Unavailable):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, refused=True)
+
+
+class Denied(Forbidden):
+    """The password is right, but a permission is missing."""
 
 
 class UnfitServer(ServerError):

@@ -150,7 +150,7 @@ class Generator:
         instance = self._instance
         while not term.is_over:
             if not term.wait_until_permitted():
-                return
+                break
             sent, sent_at = time.monotonic(), time.time_ns() // 1_000_000
             try:
                 publish(self._link, instance.keys, term.incarnation.id, instance.settings, page)

@@ -66,7 +66,6 @@ class Heart:
         self._wake = threading.Event()
         self._stopped = threading.Event()
         self._wait = 0.0
-        self._tag = new_tag()
         self._will = LastWill(self, body, guard)
         self.threads = [threading.Thread(target=guard(self._run), name="heart", daemon=True)]
 
@@ -115,7 +114,7 @@ class Heart:
                 may_generate=body.may_generate,
                 busy=body.is_busy,
                 will=self._will.number,
-                tag=self._tag,
+                tag=new_tag(),  # of its own: a late copy of an older beat must not begin a term with a tag that was used
             )
         except Unavailable as error:
             return self._patience.failed(error)
@@ -124,8 +123,6 @@ class Heart:
             return 0.0
         self._patience.well()
         body.clock.heard(sent, time.monotonic(), heard.now_ms)
-        if heard.role == "elected":
-            self._tag = new_tag()
         body.heard(heard, incarnation, played, sent)
         self._reclaim(incarnation, heard.gone)
         return heard.next_ms / 1000

@@ -9,7 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from soloist.errors import Forbidden, SoloistError, Unavailable
+from soloist.errors import Denied, SoloistError, Unavailable
 from soloist.store.link import Link
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class LastWill:
         self._body = body
         self._link = Link(body.server, body.settings.call_timeout)
         self._stopped = threading.Event()
+        self._subscriptions = 0
         self.number = 0
         self.threads = [threading.Thread(target=guard(self._keep), name="last-will", daemon=True)]
 
@@ -49,14 +50,15 @@ class LastWill:
     def _keep(self) -> None:
         wait = 0.0
         while not self._stopped.wait(wait):
+            subscribed = self._subscriptions
             try:
                 self._subscribe_and_watch()
                 wait = 0.0
-            except Forbidden as error:
+            except Denied as error:
                 log.warning("last_will.missing reason=%r; the lease alone decides", str(error))
                 wait = 60.0
             except Unavailable:
-                wait = min(wait * 2 + 0.02, 0.5)
+                wait = 0.02 if self._subscriptions > subscribed else min(wait * 2 + 0.02, 0.5)
                 self._heart.hurry()
             except SoloistError as error:
                 log.warning("last_will.missing reason=%r; the lease alone decides", str(error))
@@ -68,6 +70,7 @@ class LastWill:
         self._link.close()
         self.number += 1
         self._link.command("SSUBSCRIBE", self._body.keys.alive + incarnation.id)
+        self._subscriptions += 1
         self._heart.hurry()
         asked = time.monotonic()
         while self._body.incarnation is incarnation and not self._stopped.is_set():

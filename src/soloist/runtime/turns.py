@@ -130,6 +130,9 @@ class Turns:
                 try:
                     claimed = next_turn(self._link, self._keys, desk.incarnation.id, self._settings, call)
                     break
+                except Superseded:
+                    self._patience.ended()
+                    raise
                 except Unavailable as error:
                     wait = self._patience.failed(error)
                     if is_hopeless():

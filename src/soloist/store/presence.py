@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from soloist.errors import Defect, Forbidden, NamespaceError
+from soloist.errors import Defect, Denied, NamespaceError
 from soloist.settings import Settings
 from soloist.store import replies
 from soloist.store.keys import Keys
@@ -94,7 +94,7 @@ def join(link: Link, keys: Keys, who: Who, settings: Settings) -> Joined:
     )
     answer = replies.word(reply, "join", "OK", "FORBIDDEN", "PROTOCOL", "APP", "EMPTY", "TAKEN")
     if answer == "FORBIDDEN":
-        raise Forbidden(
+        raise Denied(
             f"the server's ACL forbids us {replies.text(reply[1])}, which our scripts use on {keys.base}*. "
             f"Allow +@read +@write on these keys; `soloist doctor` says what else is needed."
         )

@@ -10,7 +10,7 @@ from redis.backoff import NoBackoff
 from redis.connection import Connection, SSLConnection, UnixDomainSocketConnection, parse_url
 from redis.retry import Retry
 
-from soloist.errors import Defect, Forbidden, ServerError, Unavailable, UsageError
+from soloist.errors import Defect, Denied, Forbidden, ServerError, Unavailable, UsageError
 
 NOT_NOW = (
     "LOADING",
@@ -122,7 +122,7 @@ class Server:
         if isinstance(error, exceptions.AuthenticationError) or "unauthenticated" in text:
             return Forbidden(f"{self} refuses us: {text.rstrip('.')}. {WHERE_IT_GOES}")
         if not_allowed:
-            return Forbidden(f"{self} refuses us: {text}")
+            return Denied(f"{self} refuses us: {text}")
         if isinstance(error, exceptions.TimeoutError):
             return Unavailable(f"{self} does not answer")
         if isinstance(error, exceptions.ResponseError) and connecting:
