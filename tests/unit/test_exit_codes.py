@@ -93,7 +93,7 @@ def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
     """Each class at the top of errors.py, under its parent, with its exit code; and no class is missing there."""
     drawn: dict[str, tuple[str, int]] = {}
     parents = [SoloistError.__name__]
-    for found in re.finditer(r"^((?:│   )*)[├└]── (\w+) +(\d+) ", errors.__doc__ or "", re.MULTILINE):
+    for found in re.finditer(r"^((?:│   |    )*)[├└]── (\w+) +(\d+) ", errors.__doc__ or "", re.MULTILINE):
         depth = len(found[1]) // 4 + 1
         parents[depth:] = [found[2]]
         drawn[found[2]] = (parents[depth - 1], int(found[3]))
