@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from soloist import App, Message
+from soloist import App, Message, Reject
 
 FOLDER = Path(os.environ.get("FOLDER", "."))
 
@@ -108,6 +108,23 @@ def fork(message: Message) -> None:
         child = os.fork()
         if child:
             note("returned", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+erring = App("erring")
+"""Everybody handles, and every message fails: it ends in the error store under its number. One in five takes so long that
+some always wait."""
+
+
+@erring.generator(every=0.005)
+def draw() -> str:
+    return "a lot"
+
+
+@erring.handler
+def reject(message: Message) -> None:
+    if number_of(message) % 5 == 0:
+        time.sleep(0.06)
+    raise Reject("as always")
 
 
 slow = App("slow", generator_handles=False)

@@ -7,15 +7,22 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from soloist.inspector import Inspector, Snapshot
+from soloist.store.keys import Keys
+from soloist.store.link import Link
 from soloist.store.server import Server
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 SOLOIST = (sys.executable, "-m", "soloist")
+
+
+def is_frozen(process: "subprocess.Popen[str]") -> bool:
+    return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 class Running:
@@ -56,7 +63,7 @@ class Running:
 
     @property
     def is_frozen(self) -> bool:
-        return Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+        return is_frozen(self.process)
 
     def kill(self) -> None:
         """Pull the plug: no exit handler runs."""
@@ -86,6 +93,8 @@ class Crew:
         self.folder = folder
         self.running: list[Running] = []
         """Everybody that was ever started here."""
+        self.program: Sequence[str] = SOLOIST
+        self.environment: Mapping[str, str] = {}
         self._inspector = Inspector(Server(url), namespace)
 
     @property
@@ -93,28 +102,40 @@ class Crew:
         return ("--url", self.url, "--namespace", self.namespace)
 
     def start(
-        self, *options: str | float, environment: Mapping[str, str] | None = None, before: Sequence[str] = ()
+        self,
+        *options: str | float,
+        environment: Mapping[str, str] | None = None,
+        before: Sequence[str] = (),
+        program: Sequence[str] = (),
+        joins: bool = True,
     ) -> Running:
-        """Start an instance and wait until it has joined. `before` stands before the command (ip netns exec …)."""
+        """Start an instance and wait until it has joined, if it does.
+
+        Args:
+            before: stands before the command (ip netns exec …).
+            program: soloist, or what stands for it; else that of the crew.
+        """
         process = subprocess.Popen(
-            [*before, *SOLOIST, "run", *self.connection, "--events", *map(str, options)],
+            [*before, *(program or self.program), "run", *self.connection, "--events", *map(str, options)],
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            env={**os.environ, "FOLDER": str(self.folder), **(environment or {})},
+            env={**os.environ, **self.environment, "FOLDER": str(self.folder), **(environment or {})},
         )
         running = Running(process)
         self.running.append(running)
-        running.wait_for("joined")
+        if joins:
+            running.wait_for("joined")
         return running
 
     def command(self, *words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
         """Run another command on the same namespace to its end."""
         return subprocess.run(
-            [*SOLOIST, *words, *self.connection],
+            [*self.program, *words, *self.connection],
             capture_output=True,
             text=True,
             cwd=ROOT,
+            env={**os.environ, **self.environment},
             timeout=60,
             check=False,
             **options,
@@ -139,6 +160,14 @@ class Crew:
         drained = self.command("getErrors", "--json")
         assert drained.returncode == 0, drained.stderr
         return [int(json.loads(line)["id"].split("-")[0]) for line in drained.stdout.splitlines()]
+
+    def numbers(self) -> list[int]:
+        """The numbers of all messages that wait, and of all that failed (these are drained), in a list."""
+        keys = Keys(self.namespace).of_kinds(self.snapshot().kinds)
+        with closing(Link(Server(self.url), timeout=5)) as link:
+            envelopes = [link.command("LRANGE", key, 0, -1) for key in keys if ":bell:" not in key]
+        waiting = [int(envelope.split(b"-", 1)[0]) for of_key in envelopes for envelope in of_key]
+        return waiting + self.numbers_in_error_store()
 
     def line(self) -> list[bytes]:
         """The places of the line as they stand in Redis: "ID LAST IDLE_JUDGE"."""

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from tests.kill_points import STOP, AtPoint
 from tests.processes.crew import Crew, Running
+from tests.rewriting import PROGRAM
 from tests.waiting import wait_until
 
 LONG_LEASE = ("--lease", 30, "--claim-lease", 30)
@@ -69,12 +71,13 @@ def test_a_frozen_generator_is_deposed_and_goes_on_as_a_handler_under_the_same_i
 def test_a_generator_frozen_between_its_clock_check_and_its_publish_is_refused(crew: Crew) -> None:
     """G1: a look at one's own clock proves nothing; the script compares instance and term."""
     (crew.folder / "gate").touch()
-    options = ("tests.processes.frozen_publisher:app", "--lease", 1, "--claim-lease", 60)
-    first = crew.start(*options)
+    options = ("tests.processes.apps:gated", "--lease", 1, "--claim-lease", 60)
+    at_point = AtPoint("between clock check and publish", STOP, crew.folder / "armed")
+    first = crew.start(*options, environment=at_point.environment, program=PROGRAM)
     first.wait_for("generated")
     second = crew.start(*options)
 
-    (crew.folder / "freeze").touch()
+    at_point.arm()
     wait_until(lambda: first.is_frozen, what="it freezes before a publish")
     second.wait_for("elected")
     second.wait_for("generated")

@@ -25,7 +25,9 @@ def drain(target: Callable[[], Target], as_json: bool, limit: int | None) -> Non
     try:
         with Drainer(goal.server, goal.namespace, goal.settings) as drainer:
             for batch in drainer.batches(limit):
+                # kill point: between drain and print
                 taken = write_lines([_line(record_of(record), as_json) for record in batch])
+                # kill point: between print and confirm
                 drainer.confirm(batch[:taken])
                 printed += taken
                 if taken < len(batch):

@@ -106,6 +106,7 @@ class Generator:
                 return
             bodies = self._collect(source, term)
             if bodies:
+                # kill point: between source and publish
                 self._publish(term, self._page(term, source, bodies, cadence.tick))
             elif source.every == 0:
                 term.wait_until_over(NOTHING_WAIT)
@@ -152,6 +153,7 @@ class Generator:
             if not term.wait_until_permitted():
                 break
             sent, sent_at = time.monotonic(), time.time_ns() // 1_000_000
+            # kill point: between clock check and publish
             try:
                 publish(self._link, instance.keys, term.incarnation.id, instance.settings, page)
             except Full:

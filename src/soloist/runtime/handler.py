@@ -155,12 +155,14 @@ class Handler:
             except IndexError:
                 desk.in_hand = None
                 break
+            # kill point: in hand, not begun
             deaths, retries = desk.attempts.pop(message_id, (0, 0)) if desk.attempts else (0, 0)
             try:
                 functions[kind](Message(envelope, 1 + deaths + retries))
                 outcomes.append(Outcome(kind, message_id, None))
             except BaseException as error:  # noqa: BLE001 - whatever the user's code raises, the message failed
                 outcomes.append(Outcome(kind, message_id, self._details(error, 1 + deaths + retries)))
+            # kill point: between handle and complete
             desk.in_hand = None
             count += 1
             if time.monotonic() > until:
@@ -205,6 +207,7 @@ class Handler:
                 self._at_the_bell = False
             self._bell_patience.well()
             if token is not None:
+                # kill point: a token in hand
                 return True
         return False
 
@@ -221,6 +224,7 @@ class Handler:
             if desk.in_hand is None or not (desk.outcomes or desk.waiting) or desk.incarnation.over:
                 continue
             if time.monotonic() - desk.recorded_at > FLUSH or not self._wanted.is_set():
+                # kill point: the recorder steps in
                 self._turn(desk, 0, give_back=True)
 
 

@@ -97,6 +97,7 @@ class Instance:
         """Join and begin to play. Raises what the first contact says."""
         self.app.check()
         self.incarnation = self._join(0)
+        # kill point: joined, no heart yet
         self.events.joined(self.incarnation.number, self.incarnation.id)
         self.handler = Handler(self, self.app.handlers)
         self.generator = Generator(self, self.app.sources, self._part.until)
@@ -120,15 +121,18 @@ class Instance:
         if self.failure is None:
             self.events.tell("quiet")
         self.generator.stop(self.settings.call_timeout * 2)
+        # kill point: stopping, the last publication known
         self._quiet = True  # not before: a beat that resigns would overtake the last publication
         if self._term is not None:
             self._end_term()
             self.heart.hurry()  # resigns: a successor need not wait for us to finish
         self.handler.stop(max(0.0, self._stop_by - time.monotonic()))
+        # kill point: stopping, the last message known
         self.heart.stop()
         with self._birth:
             self.incarnation.over = True
             self._try_to_leave(self.incarnation)
+        # kill point: left, still running
         self.events.tell("left")
 
     def _join(self, number: int) -> Incarnation:
@@ -162,8 +166,11 @@ class Instance:
             incarnation.over = True
             self._end_term()
             self.events.tell("superseded", what=what)
+            # kill point: superseded, not left
             self._try_to_leave(incarnation)
+            # kill point: left, not reborn
             reborn = self._join(incarnation.number)
+            # kill point: reborn, not at work
             self.events.joined(reborn.number, reborn.id)
             self.incarnation = reborn
         self._cast()
@@ -198,6 +205,7 @@ class Instance:
             self._end_term()
             term.incarnation.highest = term.number
             self._term = term
+        # kill point: elected, not at work
         self.events.tell("elected", term=term.number, takeover_ms=term.takeover_ms)
         self._cast()
         self.generator.begin(term)
@@ -209,11 +217,13 @@ class Instance:
             if self._term is not term:
                 return
             self._term = None
+        # kill point: deposed, not a handler yet
         self.events.tell("superseded", what=what, term=term.number)
         self._cast()
 
     def _step_down(self, term: PlayedTerm) -> None:
         """Publish no more, and resign with the next beat; for a lease leave the part to others."""
+        # kill point: asked to step down
         term.end()
         self._stands_back_until = time.monotonic() + self.settings.lease
 

@@ -70,6 +70,7 @@ class LastWill:
         self._link.close()
         self.number += 1
         self._link.command("SSUBSCRIBE", self._body.keys.alive + incarnation.id)
+        # kill point: a will that nobody knows of
         self._subscriptions += 1
         self._heart.hurry()
         asked = time.monotonic()
