@@ -26,32 +26,13 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from probe import Probe
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.processes.crew import ROOT, SOLOIST, Crew, Running
 from tests.servers import PrivateServer
 from tests.waiting import wait_until
-
-LATE = 0.030
-
-
-class Probe:
-    """Knows when this machine was too busy for a figure."""
-
-    def __init__(self) -> None:
-        self._late_at: list[float] = []
-        threading.Thread(target=self._watch, daemon=True).start()
-
-    def _watch(self) -> None:
-        while True:
-            begun = time.monotonic()
-            time.sleep(0.010)
-            if time.monotonic() - begun > 0.010 + LATE:
-                self._late_at.append(time.monotonic())
-
-    def was_calm_since(self, since: float) -> bool:
-        time.sleep(0.05)  # a late wake-up at the very end is seen only now
-        return not any(at >= since for at in self._late_at)
 
 
 def spread(samples: list[float]) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class Trio:
         published = min(self._times(self.everyone, "generated", mended))
         handled = min(self._times(self.everyone, "handled", published))
         last = max(min(self._times([running], "", mended)) for running in self.everyone)
-        print(f"flows again after {handled - mended} ms, the last one works after {last - mended} ms")
+        print(f"well at {mended}: flows again after {handled - mended} ms, the last works after {last - mended} ms")
 
     def _times(self, whose: list[Running], event: str, since: int) -> list[int]:
         names = (event,) if event else WORK
