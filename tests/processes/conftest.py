@@ -1,11 +1,16 @@
-"""A crew of real instances for each test."""
+"""A crew of real instances for each test; and commands, run to their ends."""
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from soloist.cli import logs
+from soloist.cli.main import main
 from tests.processes.crew import Crew
+from tests.processes.one_command import Ended, Says
 from tests.servers import PrivateServer
 
 
@@ -15,3 +20,21 @@ def crew(server: PrivateServer, namespace: str, tmp_path: Path) -> Iterator[Crew
     made = Crew(server.url, namespace, tmp_path)
     yield made
     made.release()
+
+
+@pytest.fixture
+def says(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Says:
+    """Run a command in this process, with no setting of ours in the environment."""
+    for variable in [name for name in os.environ if name.startswith("SOLOIST_")]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(logs, "set_up", lambda *_: None)
+
+    def run(*words: str) -> Ended:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert isinstance(ended.value.code, int)
+        return Ended(ended.value.code, *capsys.readouterr())
+
+    return run

@@ -34,15 +34,20 @@ LONGER_THAN_EVERY_LEASE = Settings().claim_lease + 1.0
 
 
 class Trio:
-    """Three instances that work."""
+    """Three instances that work.
 
-    def __init__(self, crew: Crew) -> None:
+    Args:
+        crew: whose they are; also the eye that looks at the server.
+        options: more of their options. (A --url here is theirs alone.)
+    """
+
+    def __init__(self, crew: Crew, *options: str) -> None:
         self.crew = crew
         self.everyone: list[Running] = []
         self._stderr: dict[int, Path] = {}
         for number in range(3):
             path = crew.folder / f"stderr{number}"
-            running = crew.start(*OPTIONS, before=(*INTO_FILE, str(path)))
+            running = crew.start(*OPTIONS, *options, before=(*INTO_FILE, str(path)))
             self._stderr[running.process.pid] = path
             self.everyone.append(running)
         self.wait_until_all_work()

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from soloist.chaos.faults import HalfOpen, Stall
+from soloist.chaos.proxy import FaultProxy
 from tests.processes.crew import Crew
 from tests.processes.mending import LONGER_THAN_EVERY_LEASE, LONGER_THAN_THE_TERM, Trio, command
 from tests.servers import KINDS, PrivateServer, require
@@ -134,6 +136,23 @@ def test_a_stall_longer_than_a_lease_deposes_nobody(crew: Crew, server: PrivateS
     trio.wait_until_it_flows_again()
     trio.assert_nobody_was_judged()
     trio.end(outages=None)
+
+
+def test_connections_that_are_half_open_are_given_up(crew: Crew, server: PrivateServer) -> None:
+    """The server has forgotten all of them and nobody was told: no FIN, no RST. Who waits must not wait for ever."""
+    with FaultProxy("127.0.0.1", server.port) as proxy:
+        trio = Trio(crew, "--url", proxy.url())
+        said = [len(trio.said(running, "server.lost ")) for running in trio.everyone]
+
+        new_ones_too = proxy.strike(Stall(), lasting=True)
+        proxy.strike(HalfOpen())
+        trio.endure()
+        assert [len(trio.said(running, "server.lost ")) for running in trio.everyone] == [each + 1 for each in said]
+        new_ones_too.release()
+
+        trio.wait_until_it_flows_again()
+        trio.assert_nobody_was_judged()
+        trio.end()
 
 
 def test_a_server_that_was_a_replica_for_a_while_is_used_again(crew: Crew, server: PrivateServer) -> None:

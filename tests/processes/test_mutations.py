@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.kill_points import KILL
-from tests.processes import test_kill_points, test_takeover
+from tests.processes import test_kill_points, test_lost_replies, test_takeover
 from tests.processes.crew import Crew
 from tests.rewriting import PROGRAM, environment
 
@@ -36,6 +36,18 @@ MUTATIONS = (
         (("runtime/handler.py", "self._instance.keys.bell(kind)", "self._instance.keys.pending(kind)"),),
         test_takeover.test_a_killed_generator_is_succeeded_long_before_its_lease_ends,
         "messages were lost or doubled",
+    ),
+    Mutation(
+        "client retries switched on",
+        (
+            (
+                "store/link.py",
+                "            except NoScriptError:\n",
+                "            except (NoScriptError, RedisError, OSError):\n                self.close()\n",
+            ),
+        ),
+        test_lost_replies.test_a_join_whose_reply_is_lost_is_never_repeated,
+        "was taken",
     ),
     Mutation(
         "getErrors confirms before it prints",

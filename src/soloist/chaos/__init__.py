@@ -1,0 +1,1 @@
+"""Breaking the real thing: faults between instances and their server."""
