@@ -3,18 +3,23 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from soloist.errors import Defect
-from soloist.store import messages, presence, records
-from soloist.store.messages import Claimed, PageCall, TurnCall
+from soloist.errors import Defect, NamespaceError
+from soloist.store import control, messages, presence, records
+from soloist.store.control import Asked
+from soloist.store.messages import Claimed, Full, PageCall, TurnCall
 from soloist.store.presence import Heard, Joined, Who
-from soloist.store.records import Drained
+from soloist.store.records import Drained, Failure
 from soloist.store.replies import Superseded
 from tests.servers import Store
 
 KINDS = ("a", "b")
 """The kinds of message of every history."""
 
-Reply: TypeAlias = Joined | Heard | Claimed | Drained | Superseded | int | None
+OPERATOR = "operator"
+"""The id of the person at the command line, who is never present."""
+
+Reply: TypeAlias = Joined | Heard | Claimed | Drained | Asked | Superseded | Full | int | None
+"""What the wrappers answer. None: nothing was changed, and the caller need not be reborn for it."""
 
 
 @dataclass(frozen=True)
@@ -24,16 +29,22 @@ class Beat:
     term: int
     may_generate: bool
     busy: bool
+    will: int
     tag: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Call:
-    """One call of one incarnation, with everything that it carries.
+    """One call, with everything that it carries. Two are never the same call, whatever they say.
 
     Attributes:
         what: the script.
         subject: whom it is about; the caller, or the victim of a reclaim.
+        limit: how many records a drainer takes at most.
+        failures: which error records are meant.
+        kinds: which kinds a pause is about.
+        on: whether they are paused or resumed.
+        term: which term is to end.
     """
 
     what: str
@@ -43,50 +54,77 @@ class Call:
     page: PageCall | None = None
     turn: TurnCall | None = None
     confirmed: tuple[str, ...] = ()
+    limit: int = 0
+    failures: tuple[Failure, ...] = ()
+    kinds: tuple[str, ...] = ()
+    on: bool = False
+    term: int = 0
 
     def execute(self, store: Store) -> Reply:
-        """The real script on the real server. A refusal is an answer; a late copy of a join may find its id taken."""
+        """The real script on the real server. A refusal is an answer."""
         try:
             return self._execute(store)
-        except Superseded as superseded:
-            return superseded
+        except (Superseded, Full) as refused:
+            return refused
+        except NamespaceError:
+            return None  # a stranger's join, or there is nothing to drain yet
+        except Defect as refused:
+            if "was taken" in str(refused) or "answered KINDS" in str(refused):
+                return None  # a late copy of a join; a confused next
+            raise
 
     def _execute(self, store: Store) -> Reply:
+        return self._of_operator(store) if self.who.id == OPERATOR else self._of_client(store)
+
+    def _of_client(self, store: Store) -> Reply:
         link, keys, settings, me = store.link, store.keys, store.settings, self.who.id
-        if self.what == "join":
-            try:
+        match self.what:
+            case "join":
                 return presence.join(link, keys, self.who, settings)
-            except presence.EmptyNamespace:
-                return None
-            except Defect as refused:
-                if "was taken" in str(refused):
-                    return None
-                raise
-        if self.beat is not None:
-            said = self.beat
-            return presence.beat(
-                link,
-                keys,
-                self.who,
-                settings,
-                term=said.term,
-                may_generate=said.may_generate,
-                busy=said.busy,
-                will=0,
-                tag=said.tag,
-            )
-        if self.page is not None:
-            return messages.publish(link, keys, me, settings, self.page)
-        if self.turn is not None:
-            return messages.next_turn(link, keys, me, settings, self.turn)
-        if self.what == "leave":
-            return presence.leave(link, keys, me, settings, KINDS[:1])
-        if self.what == "reclaim":
-            return presence.reclaim(link, keys, self.subject, me, settings, KINDS[:1])
-        if self.what == "drain":
-            return records.drain(link, keys, me, 3)
-        assert self.what == "confirm"
-        return records.confirm(link, keys, me, self.confirmed)
+            case "beat":
+                return self._beats(store)
+            case "publish":
+                assert self.page is not None
+                return messages.publish(link, keys, me, settings, self.page)
+            case "next":
+                assert self.turn is not None
+                return messages.next_turn(link, keys, me, settings, self.turn)
+            case "leave":
+                return presence.leave(link, keys, me, settings, KINDS[:1])
+            case "reclaim":
+                return presence.reclaim(link, keys, self.subject, me, settings, KINDS[:1])
+            case "drain":
+                return records.drain(link, keys, me, self.limit)
+            case "confirm":
+                return records.confirm(link, keys, me, self.confirmed)
+        raise AssertionError(self.what)
+
+    def _of_operator(self, store: Store) -> Reply:
+        link, keys = store.link, store.keys
+        match self.what:
+            case "requeue":
+                return records.requeue(link, keys, self.failures)
+            case "discard":
+                return records.discard(link, keys, self.failures)
+            case "pause":
+                return control.pause(link, keys, self.kinds, on=self.on)
+            case "handover":
+                return control.handover(link, keys, self.term)
+        raise AssertionError(self.what)
+
+    def _beats(self, store: Store) -> Heard:
+        assert self.beat is not None
+        return presence.beat(
+            store.link,
+            store.keys,
+            self.who,
+            store.settings,
+            term=self.beat.term,
+            may_generate=self.beat.may_generate,
+            busy=self.beat.busy,
+            will=self.beat.will,
+            tag=self.beat.tag,
+        )
 
     @property
     def published(self) -> list[str]:
@@ -99,12 +137,12 @@ class Call:
         return {each.decode() for done in self._done for each in done.completed}
 
     @property
-    def failed(self) -> set[str]:
-        return {each.decode() for done in self._done for each, _ in done.failed}
+    def failed(self) -> list[str]:
+        return [each.decode() for done in self._done for each, _ in done.failed]
 
     @property
-    def back(self) -> set[str]:
-        return {each.decode() for done in self._done for each in done.back}
+    def back(self) -> list[str]:
+        return [each.decode() for done in self._done for each in done.back]
 
     @property
     def _done(self) -> list[messages.Done]:
@@ -115,13 +153,17 @@ class Call:
         if self.what == "reclaim":
             text += f" {self.subject}"
         if self.beat is not None:
-            text += f" term={self.beat.term} may={self.beat.may_generate} busy={self.beat.busy} tag={self.beat.tag}"
+            said = self.beat
+            text += f" term={said.term} may={said.may_generate} busy={said.busy} will={said.will} tag={said.tag}"
         if self.page is not None:
             text += f" term={self.page.term} call={self.page.call} first={self.page.first} ids={self.published}"
         if self.turn is not None:
-            want = next(iter(self.turn.done.values())).want
+            want = {kind: done.want for kind, done in self.turn.done.items()}
             text += f" turn={self.turn.turn} want={want} completed={sorted(self.completed)}"
-            text += f" failed={sorted(self.failed)} back={sorted(self.back)}"
-        if self.confirmed:
-            text += f" {list(self.confirmed)}"
-        return text
+            text += f" failed={self.failed} back={self.back}"
+        if self.what == "pause":
+            text += f" {self.kinds} {'on' if self.on else 'off'}"
+        if self.what == "handover":
+            text += f" {self.term}"
+        named = self.confirmed or self.failures
+        return f"{text} {list(named)}" if named else text

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from soloist.runtime.election import Consequence, consequence
 from soloist.store import envelope
-from soloist.store.messages import Claimed, Done, PageCall, TurnCall
+from soloist.store.messages import Claimed, Done, Full, PageCall, TurnCall
 from soloist.store.presence import Heard, Joined, Who
 from soloist.store.records import Drained
 from soloist.store.replies import Superseded, TermOver
@@ -17,6 +17,8 @@ from tests.model.calls import KINDS, Beat, Call, Reply
 
 DETAILS = b'{"reason": "it is erroneous", "type": "Reject"}'
 SOURCE = "source"
+ERRONEOUS = 3
+"""One message in so many fails, and fails again when it is put back."""
 
 
 class Client:
@@ -27,11 +29,15 @@ class Client:
         former: the same, of what it held once; rarely it is confused and completes one of these.
         unknown: calls whose outcome it does not know, by script; they are repeated unchanged.
         errands: calls that are sent once, whatever becomes of them: the leave of an id that was given up, reclaims.
+        will: the number of its will's subscription, of this process.
+        listens_as: the id on whose channel it listens, empty if its subscription is broken.
+        chance: where its choices come from.
+        stands_back: it was asked to hand over: so many beats more it will not generate.
     """
 
     def __init__(self, names: Iterator[int], chance: random.Random, *, drains: bool = False) -> None:
         self._names = names
-        self._chance = chance
+        self.chance = chance
         self.drains = drains
         self.errands: list[Call] = []
         self.start()
@@ -39,7 +45,8 @@ class Client:
     def start(self) -> None:
         """A new process: also what it was before it was killed, and never said so."""
         self.errands.clear()
-        self._number = 0
+        self._number = self.will = 0
+        self.listens_as = ""
         self._new_id()
 
     def _new_id(self) -> None:
@@ -50,7 +57,7 @@ class Client:
         self.turn, self.stamp, self.hold = 0, "", False
         self.held: dict[str, str] = {}
         self.former: dict[str, str] = {}
-        self.term = self.highest = self.call = self.seq = self.cursor = 0
+        self.term = self.highest = self.call = self.seq = self.cursor = self.stands_back = 0
         self.term_tag = ""
         self.in_print: tuple[str, ...] = ()
 
@@ -72,8 +79,8 @@ class Client:
             return self.errands.pop(0)
         if not self.joined:
             return self._call("join")
-        chance = self._chance
-        if not calm and chance.random() < (0.06 if self.unknown else 0.01):
+        chance = self.chance
+        if not calm and chance.random() < (0.06 if self.unknown or self.drains else 0.01):
             self.be_reborn()
             return self.next_call()
         waiting = [call for call in self.unknown.values() if calm or chance.random() < 0.7]
@@ -81,50 +88,96 @@ class Client:
             return chance.choice(waiting)
         if self.drains:
             return self._drains(calm=calm)
-        if self.term and "publish" not in self.unknown and chance.random() < 0.5:
+        if self.term and not self.stands_back and "publish" not in self.unknown and chance.random() < 0.5:
             return self._publishes()
         if "next" not in self.unknown and chance.random() < 0.65:
-            return self._next(calm=calm)
+            return self.takes_turn(calm=calm)
         self.willing = calm or chance.random() < 0.85
-        return self._beats()
+        return self.beats()
 
-    def _beats(self) -> Call:
-        busy = bool(self.held) and self._chance.random() < 0.5
-        return self._call("beat", beat=Beat(self.term, self.willing, busy, f"t{next(self._names)}"))
+    def beats(self, *, busy: bool | None = None) -> Call:
+        """A sign of life."""
+        busy = bool(self.held) and self.chance.random() < 0.5 if busy is None else busy
+        willing = self.willing and not self.stands_back
+        if self.stands_back and not self.term:
+            self.stands_back -= 1
+        return self._call("beat", beat=Beat(self.term, willing, busy, self.will, f"t{next(self._names)}"))
 
     def _publishes(self) -> Call:
-        chance, number = self._chance, self.seq
+        chance, number = self.chance, self.seq
         envelopes: dict[str, list[bytes]] = {}
-        for _ in range(chance.choice((0, 1, 2, 3, 3))):
+        for _ in range(chance.choice((0, 1, 2, 3, 5))):
             number, kind = number + 1, chance.choice(KINDS)
             body = f"body {next(self._names)}".encode()
             envelopes.setdefault(kind, []).append(envelope.pack(f"{number}-{self.term_tag}", kind, 5, body))
-        page = PageCall(self.term, self.call + 1, self.seq + 1, SOURCE, envelopes, str(self.cursor + 1))
+        cursor = str(self.cursor + 1) if chance.random() < 0.8 else None
+        tick = chance.choice((0, 1_000 * (self.call + 1)))
+        page = PageCall(self.term, self.call + 1, self.seq + 1, SOURCE, envelopes, cursor, tick)
         return self._call("publish", page=page)
 
-    def _next(self, *, calm: bool) -> Call:
-        want = 3 if calm else self._chance.choice((0, 1, 1, 2, 3))
-        done = {kind: Done(0 if self.hold and self.held else want) for kind in KINDS}
+    def takes_turn(self, *, calm: bool = False) -> Call:
+        """Its next `next`: what it has done, and what it wants."""
+        chance = self.chance
+        want = 3 if calm else chance.choice((0, 1, 1, 2, 3))
+        if self.held and not calm and chance.random() < 0.02:
+            return self._gives_back_blindly()
+        quiet = not calm and chance.random() < 0.2  # it gives back what it has not done
+        done = {kind: Done(0 if quiet or (self.hold and self.held) else want) for kind in KINDS}
         for ident, kind in self.held.items():
-            fate = 0.0 if calm else self._chance.random()
-            if fate < 0.4:
-                done[kind].completed.append(ident.encode())
-            elif fate < 0.55:
+            fate = 0.0 if calm else chance.random()
+            if fate < 0.6 and int(ident.partition("-")[0]) % ERRONEOUS == 0:
                 done[kind].failed.append((ident.encode(), DETAILS))
-            elif fate < 0.65:
+            elif fate < 0.6:
+                done[kind].completed.append(ident.encode())
+            elif fate < (1.0 if quiet else 0.65):
                 done[kind].back.append(ident.encode())
-        if self.former and not calm and self._chance.random() < 0.04:
-            ident = self._chance.choice([*self.former])
-            done[self.former[ident]].completed.append(ident.encode())
+        if self.former and not calm and chance.random() < 0.06:
+            self._is_confused(done)
         return self._call("next", turn=TurnCall(self.turn + 1, self.stamp, done))
 
+    def wants_more(self) -> Call:
+        """Its next `next`, with nothing done."""
+        return self._call("next", turn=TurnCall(self.turn + 1, self.stamp, {kind: Done(2) for kind in KINDS}))
+
+    def fails(self, ident: str) -> Call:
+        """Its next `next`, with one message failed."""
+        done = {kind: Done() for kind in KINDS}
+        done[self.held[ident]].failed.append((ident.encode(), DETAILS))
+        return self._call("next", turn=TurnCall(self.turn + 1, self.stamp, done))
+
+    def gives_back(self) -> Call:
+        """Its next `next`, with nothing done, nothing wanted, and everything given back."""
+        done = {kind: Done() for kind in KINDS}
+        for ident, kind in self.held.items():
+            done[kind].back.append(ident.encode())
+        return self._call("next", turn=TurnCall(self.turn + 1, self.stamp, done))
+
+    def _is_confused(self, done: dict[str, Done]) -> None:
+        """It names what it holds no more: whatever it says of it, the whole call must be refused."""
+        ident = self.chance.choice([*self.former])
+        of, name = done[self.former[ident]], ident.encode()
+        how = self.chance.choice(("completed", "failed", "back"))
+        if how == "completed":
+            of.completed.append(name)
+        elif how == "failed":
+            of.failed.append((name, DETAILS))
+        else:
+            of.back.append(name)
+
+    def _gives_back_blindly(self) -> Call:
+        """It gives a message back, and passes the lists of another kind only."""
+        ident, kind = self.chance.choice([*self.held.items()])
+        other = KINDS[1 - KINDS.index(kind)]
+        return self._call("next", turn=TurnCall(self.turn + 1, self.stamp, {other: Done(back=[ident.encode()])}))
+
     def _drains(self, *, calm: bool) -> Call:
-        if self._chance.random() < 0.3:
-            return self._beats()
+        if self.chance.random() < 0.3:
+            self.willing = self.chance.random() < 0.3  # which changes nothing: a drainer is never elected
+            return self.beats()
         if self.in_print:
-            printed = self.in_print if calm or self._chance.random() < 0.8 else self.in_print[:1]
+            printed = self.in_print if calm or self.chance.random() < 0.8 else self.in_print[:1]
             return self._call("confirm", confirmed=printed)
-        return self._call("drain")
+        return Call("drain", self.who, self.id, limit=3 if calm else self.chance.choice((0, 1, 3, 3, 3)))
 
     def reclaims(self, victim: str) -> Call:
         return Call("reclaim", self.who, victim)
@@ -167,8 +220,11 @@ class Client:
             self._claimed(call, reply)
         elif isinstance(reply, Drained):
             self.in_print = tuple(record.id for record in reply.records)
+        elif isinstance(reply, Full):
+            self.unknown["publish"] = call  # the same again, later
         elif call.page is not None:
-            self.call, self.cursor = call.page.call, self.cursor + 1
+            self.call = call.page.call
+            self.cursor += call.page.cursor is not None
             self.seq += len(call.published)
         elif call.what == "join":
             self._new_id()  # the namespace is empty: there is nothing to drain yet
@@ -189,6 +245,9 @@ class Client:
             self.cursor = int(told.cursors.get(SOURCE, 0))
         elif follows is Consequence.BE_REBORN:
             self.be_reborn()
+        elif follows is Consequence.STEP_DOWN:
+            self.stands_back = 3  # it publishes no more, and resigns with its next beat
+            self.unknown.pop("publish", None)
         elif follows in {Consequence.LOSE_TERM, Consequence.RESIGNED}:
             self._lose_term()
 
@@ -199,7 +258,7 @@ class Client:
     def _claimed(self, call: Call, claimed: Claimed) -> None:
         assert call.turn is not None
         self.turn, self.stamp, self.hold = call.turn.turn, claimed.stamp, claimed.hold
-        for ident in sorted(call.completed | call.failed | call.back):
+        for ident in sorted({*call.completed, *call.failed, *call.back}):
             if kind := self.held.pop(ident, None):
                 self.former[ident] = kind
         for each in claimed.envelopes:

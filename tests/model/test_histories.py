@@ -6,11 +6,14 @@
 import os
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from tests.model.chosen import Chosen
 from tests.model.harness import History
 from tests.servers import Store
 
-HISTORIES = int(os.environ.get("SOLOIST_MODEL_HISTORIES", "10"))
+HISTORIES = int(os.environ.get("SOLOIST_MODEL_HISTORIES", "8"))
 PARTS = 5
 LENGTH = 250
 
@@ -26,3 +29,17 @@ def test_no_history_breaks_a_rule(store: Store, part: int) -> None:
         taken += history.taken
     print(f"{taken} steps in {HISTORIES} histories")
     assert taken >= HISTORIES * LENGTH
+
+
+@settings(
+    derandomize=True,
+    database=None,
+    max_examples=100,
+    deadline=None,
+    # The namespace is emptied by each history; a history is long on purpose.
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(choices=st.binary(min_size=300, max_size=1200), length=st.integers(10, 60), seed=st.integers(0, 19))
+def test_histories_by_hypothesis(store: Store, choices: bytes, length: int, seed: int) -> None:
+    """Short histories, chosen by Hypothesis: one that breaks a rule is shrunk to the few steps that it takes."""
+    History(store, seed, rolls_back=seed % 2 == 0, chance=Chosen(choices)).run(length)

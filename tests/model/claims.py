@@ -1,0 +1,56 @@
+"""What a `next` claims and where a message goes that is given back: shares, poison and suspects, by docs/protocol.md."""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from soloist.store.messages import Claimed
+from tests.model.state import State
+
+SUSPECT_WAITS_MS = 10_000
+
+
+def give_back(state: State, ids: Sequence[str], kinds: Mapping[str, str], max_attempts: int) -> None:
+    """To the head of the list that it came from, in the old order, deaths unchanged."""
+    for each in reversed(ids):
+        deaths = state.attempts[each].deaths if each in state.attempts else 0
+        where = "suspect" if deaths >= max_attempts - 1 else "again" if deaths else "pending"
+        state.lists.setdefault(f"{where}:{kinds[each]}", []).insert(0, each)
+
+
+def claim(state: State, ident: str, want: Mapping[str, int], now: int) -> tuple[list[str], bool, str]:
+    """What is claimed, whether to hold, and the suspect if it is one; takes it from the lists."""
+    held = state.claimed[ident]
+    kinds = [kind for kind, many in want.items() if many and kind not in state.paused]
+    if not kinds or state.lives[ident].alone in held:
+        return [], False, ""
+    suspects = {kind: state.lists[f"suspect:{kind}"][0] for kind in kinds if state.lists.get(f"suspect:{kind}")}
+    for kind, suspect in suspects.items():
+        of = state.attempts[suspect]
+        if now - of.since < SUSPECT_WAITS_MS:
+            continue
+        if not held:
+            return [state.lists[f"suspect:{kind}"].pop(0)], False, suspect
+        if of.hold < now:
+            state.attempts[suspect] = of._replace(hold=now + SUSPECT_WAITS_MS)
+            return [], True, ""
+    taken = [each for kind in kinds for each in _share(state, kind, want[kind])]
+    if taken or held or not suspects:
+        return taken, False, ""
+    kind, suspect = next(iter(suspects.items()))
+    return [state.lists[f"suspect:{kind}"].pop(0)], False, suspect
+
+
+def _share(state: State, kind: str, want: int) -> list[str]:
+    """All of again up to what is wanted, then a share of pending."""
+    again, pending = state.lists.get(f"again:{kind}", []), state.lists.get(f"pending:{kind}", [])
+    taken, again[:want] = again[:want], []
+    share = min(want - len(taken), -(-len(pending) // len(state.instances())))
+    taken, pending[:share] = taken + pending[:share], []
+    return taken
+
+
+def is_told(state: State, told: Claimed, ids: AbstractSet[str]) -> bool:
+    """Whether the caller was told of these messages, each with its deaths."""
+    named = {each.split(b" ", 1)[0].decode() for each in told.envelopes}
+    deaths = {each: (state.attempts[each].deaths, state.attempts[each].retries) for each in ids & state.attempts.keys()}
+    return named == ids and {each.decode(): counts for each, counts in told.attempts.items()} == deaths

@@ -1,0 +1,216 @@
+"""Scripts that lack one of their checks, or one of their writes. Each of them must break a rule of the model.
+
+Not here, since another check makes up for it, so that no history can tell the difference:
+
+- next without the turn alone (a stamp never comes again), and a repeat that is known by its turn or its stamp alone;
+- next and beat that ask for the presence alone, or for the hash alone: one goes with the other;
+- a judge by will without "heard for 1 s" (its subscription counts from its last gap at the earliest), and one that
+  judges itself (with no gap its own lease cannot be over);
+- a busy one that would stand back for itself, a generator in line, a term or a place of one that is gone: what departs
+  takes its place and its term along, and whoever is elected its place;
+- publish without the first number alone: the numbers of one sender follow its calls.
+
+Nor what no history has: messages of a megabyte, another version or ACL, somebody else's writes under our keys.
+"""
+
+from dataclasses import dataclass
+
+from soloist.store.control import HANDOVER, PAUSE
+from soloist.store.messages import NEXT, PUBLISH
+from soloist.store.presence import BEAT, JOIN, LEAVE, RECLAIM
+from soloist.store.records import CONFIRM, DISCARD, DRAIN, REQUEUE
+from soloist.store.script import Script
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """What is replaced, each time in the text of one script, its includes in place."""
+
+    name: str
+    replaced: tuple[tuple[Script, str, str], ...]
+
+
+def lacking(name: str, script: Script, old: str, new: str = "", *others: Script) -> Mutation:
+    """One replacement, in one script or in the same part of several."""
+    return Mutation(name, tuple((each, old, new) for each in (script, *others)))
+
+
+TERM = "if held[1] ~= named or held[2] ~= id then"
+SEQUENCE = "if call ~= applied + 1 or first ~= seq + 1 then"
+TURN = "if turn ~= tonumber(seen[1]) + 1 or stamp ~= seen[2] then"
+ABSENT = "if not redis.call('ZSCORE', instances, id) then return superseded() end"
+NO_DRAINER = "if not redis.call('ZSCORE', drainers, id) then return { 'SUPERSEDED' } end"
+VACATE = "if redis.call('HGET', keys.term, 'instance') == id then"
+ELECTION = "(term.deadline < now and judges.by_lease(term.lease))"
+LEASE = "local by_lease = deadline < now and judges.by_lease(will.lease)"
+PUT_ASIDE = "in_chunks(taken, function(...) redis.call('HSET', drained, ...) end)"
+GRACE = "local function grace_of(will) return math.max(GRACE_MS, 2 * will.interval) end"
+GAP = "local function has_gap(heard, lease) return now < heard.beat or now - heard.beat > lease / 2 end"
+WITNESS = "by_will = for_ms >= WITNESS_MS and will_for_ms >= WITNESS_MS,"
+THAT_FAILURE = "string.match(record, '^%d+') == failed_us and record or nil"
+SHARE = "math.min(want, math.ceil(pending / sharers))"
+TO_THE_HEAD = "in_chunks(reversed(waiting), function(...) redis.call('LPUSH', list, ...) end)"
+
+PUBLISHING = (
+    lacking("publish without the term check", PUBLISH, TERM, "if false then"),
+    lacking("publish without comparing the holder", PUBLISH, TERM, "if held[1] ~= named then"),
+    lacking("publish without the sequence check", PUBLISH, SEQUENCE, "if false then"),
+    Mutation(
+        "publish without presence, and a departure that keeps the term",
+        ((PUBLISH, ABSENT, ""), (RECLAIM, VACATE, "if false then"), (LEAVE, VACATE, "if false then")),
+    ),
+    lacking("publish that is applied twice", PUBLISH, "if call == applied then", "if false then"),
+    lacking("publish beyond the limit", PUBLISH, "if waiting >= max_pending then", "if false then"),
+    lacking("publish that leaves the mark of its caller", PUBLISH, "clear_mark(wills, id)"),
+)
+
+HANDLING = (
+    lacking("next without the turn check", NEXT, TURN, "if false then"),
+    lacking("next without the stamp check", NEXT, TURN, "if turn ~= tonumber(seen[1]) + 1 then"),
+    lacking("next that completes what is not claimed", NEXT, "if not all_claimed(claimed, done) then", "if false then"),
+    lacking("next that gives back what is not claimed", NEXT, "if not returned[i] then return superseded() end"),
+    lacking("next that forgets its stamp", NEXT, "'turn', turn, 'stamp', new_stamp, ", "'turn', turn, "),
+    lacking(
+        "next that leaves the mark of its caller", NEXT, "clear_mark(wills, id, #envelopes > 0 and heartbeat_ms or nil)"
+    ),
+    lacking(
+        "a paused kind is claimed all the same",
+        NEXT,
+        "redis.call('HEXISTS', paused, 'kind:' .. group.name) == 0",
+        "true",
+    ),
+    lacking("more than a share is claimed", NEXT, SHARE, "math.min(want, pending)"),
+    lacking("what is given back goes to the tail", NEXT, TO_THE_HEAD, TO_THE_HEAD.replace("LPUSH", "RPUSH"), LEAVE),
+    lacking("a suspect is claimed among others", NEXT, "      if holding == 0 then", "      if true then"),
+    lacking(
+        "a suspect is held along with others", NEXT, "(alone and redis.call('HEXISTS', claimed, alone) == 1)", "false"
+    ),
+    lacking("a suspect that has waited does not go first", NEXT, "now - of.since >= SUSPECT_WAITS_MS", "false"),
+    lacking("everybody is asked to hold", NEXT, "elseif of.hold < now then", "else"),
+)
+
+JUDGING = (
+    lacking("reclaim without the lease check", RECLAIM, LEASE, "local by_lease = judges.by_lease(will.lease)"),
+    lacking("reclaim by anybody", RECLAIM, LEASE, "local by_lease = deadline < now"),
+    lacking("reclaim by a judge with a gap", RECLAIM, GAP, "local function has_gap() return false end"),
+    lacking("reclaim that counts no death", RECLAIM, "of.deaths = of.deaths + 1"),
+    lacking("reclaim that spares the poison", RECLAIM, "  if poison then", "  if false then"),
+    lacking(
+        "reclaim that forgets what was drained",
+        RECLAIM,
+        "if #drained > 0 then store_records",
+        "if false then store_records",
+    ),
+    lacking(
+        "leave that forgets what was drained",
+        LEAVE,
+        "if #drained > 0 then store_records",
+        "if false then store_records",
+    ),
+    lacking("leave of one that is gone", LEAVE, "if not redis.call('ZSCORE', keys.instances, id) and", "if false and"),
+    lacking("join under an id that is taken", JOIN, "then return { 'TAKEN' } end", "then end"),
+)
+
+WILLS = (
+    lacking("a last will without grace", BEAT, GRACE, "local function grace_of() return 0 end", RECLAIM),
+    lacking("reclaim by will without grace", RECLAIM, "executed(will, now) and", "will.zero > 0 and"),
+    lacking(
+        "election by will without grace", BEAT, "or others[term.holder].dead_by_will", "or others[term.holder].marked"
+    ),
+    lacking("a will judged by a newcomer", BEAT, WITNESS, "by_will = true,", RECLAIM),
+    lacking("a will judged by one whose subscription was renewed", BEAT, "heard.will ~= will_number or "),
+    lacking("a will judged by one without a subscription", RECLAIM, " and counts[judge_id] > 0"),
+    lacking("a will judged though the subscription is back", RECLAIM, " and counts[id] == 0"),
+    lacking("a will without a subscription that was seen", BEAT, "{ has = subscribed, ", "{ has = true, "),
+    lacking("a mark that stays though the channel counts again", BEAT, "counts[other] > 0 and 0 or (", "("),
+    lacking(
+        "a beat that leaves the mark of its caller",
+        BEAT,
+        "interval = interval, zero = 0,",
+        "interval = interval, zero = (read_will(redis.call('HGET', wills, id)) or {}).zero or 0,",
+    ),
+)
+
+GENERATING = (
+    lacking("election without the lease check", BEAT, ELECTION, "judges.by_lease(term.lease)"),
+    lacking("election by anybody", BEAT, ELECTION, "term.deadline < now"),
+    lacking("election by a judge with a gap", BEAT, GAP, "local function has_gap() return false end"),
+    lacking(
+        "election that keeps the number of the term",
+        BEAT,
+        "'term', term.number + 1, 'instance'",
+        "'term', math.max(1, term.number), 'instance'",
+    ),
+    lacking(
+        "election of a drainer", BEAT, "elseif may_generate and role == 'instance' then", "elseif may_generate then"
+    ),
+    lacking(
+        "election of a busy one before an idle judge",
+        BEAT,
+        "if open and not (busy and idle_judge_in_line(places, id, others, heartbeat_ms)) then",
+        "if open then",
+    ),
+    lacking(
+        "a term renewed by another",
+        BEAT,
+        "elseif term.holder == id and named == term.number then",
+        "elseif named == term.number then",
+    ),
+    lacking(
+        "a resignation that keeps the term",
+        BEAT,
+        "redis.call('HSET', term_key, 'instance', '', 'deadline', 0)\n  note",
+        "note",
+    ),
+    lacking(
+        "a clock that went back keeps a term for ever",
+        BEAT,
+        "if term.deadline > now + term.lease then",
+        "if false then",
+    ),
+    lacking(
+        "a clock that went back keeps a presence for ever", BEAT, "if deadline > now + will.lease then", "if false then"
+    ),
+    lacking(
+        "a beat of one that is gone",
+        BEAT,
+        "then return { 'SUPERSEDED' } end",
+        "then heard = heard or { beat = now, since = now, will = '0', will_since = 0 } end",
+    ),
+)
+
+ASKING = (
+    lacking("handover of a term that is over", HANDOVER, "if named > 0 and named ~= term then", "if false then"),
+    lacking("handover without a successor", HANDOVER, "if not someone then return { 'NOBODY' } end"),
+    lacking(
+        "handover that ends the term itself",
+        HANDOVER,
+        "redis.call('HSET', term_key, 'asked', term)",
+        "redis.call('HSET', term_key, 'instance', '')",
+    ),
+    lacking("handover that nobody is told of", BEAT, "held[6] == held[1] and 'asked' or 'generator'", "'generator'"),
+    lacking("requeue that does not take the record out", REQUEUE, "  redis.call('HDEL', errors, ...)\n"),
+    lacking("requeue of one that has failed again since", REQUEUE, THAT_FAILURE, "record or nil"),
+    lacking("requeue that is counted as failed still", REQUEUE, "redis.call('HINCRBY', totals, 'failed', -#waiting)"),
+    lacking(
+        "requeue that loses the message",
+        REQUEUE,
+        "in_chunks(waiting, function(...) redis.call('RPUSH', lists[kind].pending, ...) end)",
+    ),
+    lacking("discard of one that has failed again since", DISCARD, THAT_FAILURE, "record or nil"),
+    lacking("discard that is not counted", DISCARD, "redis.call('HINCRBY', totals, 'discarded', #found)"),
+    lacking("drain that deletes at once", DRAIN, PUT_ASIDE),
+    lacking("drain by one that is gone", DRAIN, NO_DRAINER),
+    lacking("confirm by one that is gone", CONFIRM, NO_DRAINER),
+    lacking(
+        "confirm of what is not held",
+        CONFIRM,
+        "removed = removed + redis.call('HDEL', drained, ...)",
+        "removed = removed + #ids",
+    ),
+    lacking(
+        "a kind that is resumed in silence", PAUSE, "if not pause and work_in(lists[name]) > 0 then", "if false then"
+    ),
+)
+
+MUTATIONS = (*PUBLISHING, *HANDLING, *JUDGING, *WILLS, *GENERATING, *ASKING)
