@@ -3,10 +3,15 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from soloist.store import foreign
+from soloist.store.fitness import evicts, info
+from soloist.store.history import SECONDS, Sample, read_history
 from soloist.store.keys import Keys
 from soloist.store.link import Link
+from soloist.store.log import LogEntry, read_end_of_log, read_log
+from soloist.store.report import from_text
 from soloist.store.server import Server
-from soloist.store.snapshot import Found, Seen, namespaces, snapshot
+from soloist.store.snapshot import Found, InstanceSeen, Seen, namespaces, snapshot
 
 TIMEOUT = 5.0
 
@@ -23,8 +28,33 @@ class KindSnapshot:
 
 
 @dataclass(frozen=True)
+class DoingSnapshot:
+    """A message that an instance has worked on for more than a second, and where its code is after five."""
+
+    message: str
+    for_ms: int
+    stack: str
+
+
+@dataclass(frozen=True)
+class SourceSnapshot:
+    """A source that fails (with what it raised last), or (empty) has not returned for long."""
+
+    for_ms: int
+    error: str
+
+
+@dataclass(frozen=True)
 class InstanceSnapshot:
-    """One instance whose lease is not over. `role` is derived from the term, so at most one generates."""
+    """One instance whose lease is not over. `role` is derived from the term, so at most one generates.
+
+    Attributes:
+        claimed: how many messages it holds.
+        heard_ms: since its last beat.
+        turn_ms: since it last recorded or asked for messages.
+        late_ms: how late its heart beat at worst in the last minute, if it was late at all.
+        sources: those in trouble.
+    """
 
     id: str
     number: int
@@ -36,6 +66,12 @@ class InstanceSnapshot:
     failed: int
     claimed: int
     lease_ms: int
+    heard_ms: int
+    turn_ms: int
+    late_ms: int
+    kinds: list[str]
+    doing: DoingSnapshot | None
+    sources: dict[str, SourceSnapshot]
 
 
 @dataclass(frozen=True)
@@ -64,6 +100,8 @@ class Snapshot:
     oldest_pending_ms: int
     kinds: dict[str, KindSnapshot]
     term: TermSnapshot | None
+    vacant_ms: int
+    """Since the last sign of a generator, if there is none now."""
     instances: list[InstanceSnapshot]
     line: list[str]
 
@@ -77,6 +115,27 @@ class Snapshot:
         return bool(self.app)
 
 
+@dataclass(frozen=True)
+class ServerSnapshot:
+    """What matters of the server itself.
+
+    Attributes:
+        max_memory: bytes, 0 for no limit.
+        evicts: it would throw keys of ours away when memory is full.
+        evicted: how many keys it has thrown away since its start, whosever they were.
+        persists: it writes an append-only file; True too where it does not tell.
+        persistence_fails: its last attempt to write a file failed.
+    """
+
+    used_memory: int = 0
+    max_memory: int = 0
+    policy: str = ""
+    evicts: bool = False
+    evicted: int = 0
+    persists: bool = True
+    persistence_fails: bool = False
+
+
 class Inspector:
     """Looks at a namespace."""
 
@@ -88,7 +147,10 @@ class Inspector:
     def snapshot(self) -> Snapshot:
         seen = snapshot(self._link, self._keys, self._found)
         self._found = seen.found
-        return _render(self._keys.namespace, seen)
+        try:
+            return _render(self._keys.namespace, seen)
+        except (ValueError, KeyError) as error:
+            raise foreign.unreadable(self._keys, error) from error
 
     def silent(self, longer_than: float) -> list[str]:
         """Instances and drainers that have not been heard for so many seconds."""
@@ -96,6 +158,28 @@ class Inspector:
         self._found = seen.found
         everyone = [*seen.instances, *seen.drainers]
         return [each.id for each in everyone if seen.now_ms - each.heard_ms > longer_than * 1000]
+
+    def server(self) -> ServerSnapshot:
+        """What INFO tells; nothing where it is forbidden."""
+        about = info(self._link)
+        return _server(about) if about else ServerSnapshot()
+
+    def now_ms(self) -> int:
+        """The server's time."""
+        seconds, us = self._link.command("TIME")
+        return int(seconds) * 1000 + int(us) // 1000
+
+    def log(self, *, since_ms: int = 0, after: str = "") -> list[LogEntry]:
+        """Entries of the common log, oldest first: since that time (server ms), or after that id. Ask until none comes."""
+        return read_log(self._link, self._keys, since_ms=since_ms, after=after)
+
+    def end_of_log(self, most: int) -> list[LogEntry]:
+        """Its last so many entries, oldest first."""
+        return read_end_of_log(self._link, self._keys, most)
+
+    def history(self, seconds: int = SECONDS) -> list[Sample]:
+        """The last so many samples, one a second, oldest first."""
+        return read_history(self._link, self._keys, seconds)
 
     def namespaces(self) -> list[str]:
         return namespaces(self._link)
@@ -121,21 +205,35 @@ def _render(namespace: str, seen: Seen) -> Snapshot:
         oldest_pending_ms=max(0, seen.now_ms - min(oldest)) if oldest else 0,
         kinds={kind.name: _kind(kind.name, kind.waiting, kind.paused, totals) for kind in seen.kinds},
         term=TermSnapshot(int(term["term"]), holder, max(0, seen.now_ms - int(term["since"]))) if term_is_on else None,
+        vacant_ms=0 if term_is_on else max(0, seen.now_ms - _last_generated(seen)),
         instances=sorted(
             (
-                _instance(
-                    each.id,
-                    each.fields,
-                    each.holds,
-                    round(each.deadline_ms - seen.now_ms),
-                    holder if term_is_on else "",
-                )
+                _instance(each, seen.now_ms, holder if term_is_on else "")
                 for each in seen.instances
                 if each.deadline_ms >= seen.now_ms
             ),
             key=lambda each: each.number,
         ),
         line=[entry.split(" ", 1)[0] for _, entry in sorted(seen.line.items())],
+    )
+
+
+def _last_generated(seen: Seen) -> int:
+    """When there was last a sign of a generator, server ms; when the first of those present came, if there never was."""
+    came = [int(each.fields.get("started", seen.now_ms)) for each in seen.instances]
+    return int(seen.term.get("renewed", min(came, default=seen.now_ms)))
+
+
+def _server(about: dict[str, str]) -> ServerSnapshot:
+    written = ("aof_last_write_status", "rdb_last_bgsave_status", "aof_last_bgrewrite_status")
+    return ServerSnapshot(
+        used_memory=int(about.get("used_memory", 0)),
+        max_memory=int(about.get("maxmemory", 0)),
+        policy=about.get("maxmemory_policy", ""),
+        evicts=evicts(about),
+        evicted=int(about.get("evicted_keys", 0)),
+        persists=about.get("aof_enabled", "1") == "1",
+        persistence_fails=any(about.get(name, "ok") != "ok" for name in written),
     )
 
 
@@ -146,21 +244,34 @@ def _kind(name: str, waiting: int, paused: bool, totals: dict[str, int]) -> Kind
     return KindSnapshot(waiting, claimed, completed, failed, paused)
 
 
-def _instance(ident: str, fields: dict[str, str], claimed: int, lease_ms: int, holder: str) -> InstanceSnapshot:
+def _instance(seen: InstanceSeen, now_ms: int, holder: str) -> InstanceSnapshot:
+    fields = seen.fields
+
     def number(name: str) -> int:
         return int(fields.get(name, 0))
 
+    said = from_text(fields.get("report", ""))
     return InstanceSnapshot(
-        id=ident,
+        id=seen.id,
         number=number("number"),
-        role="generator" if ident == holder else "handler",
+        role="generator" if seen.id == holder else "handler",
         host=fields.get("host", ""),
         pid=number("pid"),
         generated=number("generated"),
         completed=number("completed"),
         failed=number("failed"),
-        claimed=claimed,
-        lease_ms=lease_ms,
+        claimed=seen.holds,
+        lease_ms=round(seen.deadline_ms - now_ms),
+        heard_ms=max(0, now_ms - seen.heard_ms),
+        turn_ms=max(0, now_ms - number("stamp") // 1000),
+        late_ms=said.late_ms,
+        kinds=fields.get("kinds", "").split(),
+        doing=DoingSnapshot(said.doing.message, max(0, now_ms - said.doing.since_ms), said.doing.stack)
+        if said.doing
+        else None,
+        sources={
+            name: SourceSnapshot(max(0, now_ms - each.since_ms), each.error) for name, each in said.sources.items()
+        },
     )
 
 

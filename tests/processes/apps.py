@@ -112,7 +112,7 @@ def fork(message: Message) -> None:
 
 erring = App("erring")
 """Everybody handles, and every message fails: it ends in the error store under its number. One in five takes so long that
-some always wait."""
+some always wait; while there is a file `hold`, each does."""
 
 
 @erring.generator(every=0.005)
@@ -122,6 +122,8 @@ def draw() -> str:
 
 @erring.handler
 def reject(message: Message) -> None:
+    while (FOLDER / "hold").exists():
+        time.sleep(0.005)
     if number_of(message) % 5 == 0:
         time.sleep(0.06)
     raise Reject("as always")
@@ -169,3 +171,21 @@ def raises(message: Message) -> None:
     problem = problems.get(number_of(message))
     if problem is not None:
         raise problem
+
+
+lame = App("lame", generator_handles=False)
+"""Its source fails while there is a file `fail`, and does not return while there is a file `hang`."""
+
+
+@lame.generator(every=0.05)
+def limp() -> str:
+    if (FOLDER / "fail").exists():
+        raise ValueError("no more today")
+    while (FOLDER / "hang").exists():
+        time.sleep(0.005)
+    return "tick"
+
+
+@lame.handler
+def accept(_message: Message) -> None:
+    pass

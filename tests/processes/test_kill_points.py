@@ -139,6 +139,13 @@ def judging(visit: Visit) -> tuple[Running, list[Running]]:
     return one, []
 
 
+def slow(visit: Visit) -> tuple[Running, list[Running]]:
+    """It has something to say of itself: a message takes long."""
+    one, others = at_work(visit)
+    (visit.crew.folder / "hold").touch()
+    return one, others
+
+
 def at_the_bell(visit: Visit) -> tuple[Running, list[Running]]:
     """It has nothing to do until the bell rings."""
     one = visit.start()
@@ -159,6 +166,10 @@ OF_INSTANCES: dict[str, Way] = {
     "after publish": at_work,
     "before beat": at_work,
     "after beat": at_work,
+    "before sample": at_work,
+    "after sample": at_work,
+    "before report": slow,
+    "after report": slow,
     "before next": at_work,
     "after next": at_work,
     "in hand, not begun": at_work,
@@ -202,6 +213,8 @@ OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "after handover": ("handover",),
     "before snapshot": ("status",),
     "after snapshot": ("status",),
+    "before survey": ("status",),
+    "after survey": ("status",),
     "before purge": ("purge", "--yes"),
     "after purge": ("purge", "--yes"),
 }
@@ -221,6 +234,7 @@ def test_an_instance_that_is_killed_or_frozen_there_costs_nothing(crew: Crew, po
     one, others = OF_INSTANCES[point](visit)
 
     visit.wait_until_met(one.process)
+    (crew.folder / "hold").unlink(missing_ok=True)
     others = others or [visit.start_another()]
     visit.wait_until_gone(one.process)
     wait_until_they_work(crew, others)

@@ -113,6 +113,10 @@ class Drainer:
         """A drainer plays no role; but from now on the marks of the dead are set."""
         self._looked.set()
 
+    def report(self) -> str:
+        """Nothing: it handles no messages."""
+        return ""
+
     def reclaimed(self, victim: str, messages: int) -> None:
         if self._on_reclaimed is not None:
             self._on_reclaimed(victim, messages)

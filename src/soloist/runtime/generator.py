@@ -17,6 +17,7 @@ from soloist.message import DEFAULT_KIND, encode_body
 from soloist.runtime.cadence import Cadence
 from soloist.runtime.patience import Patience
 from soloist.runtime.played_term import PlayedTerm
+from soloist.runtime.telling import told
 from soloist.store.envelope import pack
 from soloist.store.link import Link
 from soloist.store.messages import Full, PageCall, publish
@@ -49,7 +50,10 @@ class Generator:
         self._until = until
         self._link = Link(instance.server, instance.settings.call_timeout)
         self._patience = Patience("generator", instance.outage)
-        self._failing: set[str] = set()
+        self.failing: dict[str, tuple[float, str]] = {}
+        """Sources whose last call failed, by name: since when (monotonic), and what was raised last."""
+        self.calling: tuple[Source, float] | None = None
+        """The source that is being called, since when (monotonic)."""
         self._begun = threading.Condition()
         self._term: PlayedTerm | None = None
         self._playing: PlayedTerm | None = None
@@ -120,6 +124,7 @@ class Generator:
         until = time.monotonic() + PAGE_WORK
         bodies: list[bytes] = []
         size = 0
+        self.calling = source, time.monotonic()
         try:
             while len(bodies) < most and size < PAGE_BYTES:
                 made = source.function()
@@ -132,12 +137,14 @@ class Generator:
                 size += len(body)
                 if len(bodies) % 16 == 0 and time.monotonic() > until:
                     break
-        except BaseException:  # whatever the user's code raises, also SystemExit: the next tick comes
-            if source.name not in self._failing:
-                self._failing.add(source.name)
+        except BaseException as error:  # whatever the user's code raises, also SystemExit: the next tick comes
+            if source.name not in self.failing:
                 log.exception("source.failed source=%s; it is called again at its next tick", source.name)
+            since, _ = self.failing.get(source.name, (time.monotonic(), ""))
+            self.failing[source.name] = since, told(error)
         else:
-            self._failing.discard(source.name)
+            self.failing.pop(source.name, None)
+        self.calling = None
         return bodies
 
     def _page(self, term: PlayedTerm, source: Source, bodies: list[bytes], tick: int) -> PageCall:

@@ -17,6 +17,7 @@ from soloist.errors import Reject, Unavailable
 from soloist.message import Details, Message
 from soloist.runtime.batching import FLUSH, Batching
 from soloist.runtime.patience import Patience
+from soloist.runtime.telling import text
 from soloist.runtime.turns import Desk, Outcome, Turns
 from soloist.store.envelope import id_of
 from soloist.store.link import Link
@@ -82,6 +83,11 @@ class Handler:
     def is_busy(self) -> bool:
         """Whether it holds a message now."""
         return not self._desk.is_empty
+
+    @property
+    def in_hand(self) -> bytes | None:
+        """The id of the message that is being handled now."""
+        return self._desk.in_hand
 
     def stop(self, within: float) -> bool:
         """Take no more, finish the message in hand; True if that was done in time.
@@ -180,9 +186,9 @@ class Handler:
                 type(error).__name__,
                 exc_info=error,
             )
-        trace = None if rejected else _text(lambda: "".join(traceback.format_exception(error)))[-TRACEBACK_LENGTH:]
+        trace = None if rejected else text(lambda: "".join(traceback.format_exception(error)))[-TRACEBACK_LENGTH:]
         details = Details(
-            reason=_text(lambda: str(error))[:REASON_LENGTH] or type(error).__name__,
+            reason=text(lambda: str(error))[:REASON_LENGTH] or type(error).__name__,
             type=type(error).__name__,
             handler=self._instance.incarnation.id,
             attempts=attempt,
@@ -226,11 +232,3 @@ class Handler:
             if time.monotonic() - desk.recorded_at > FLUSH or not self._wanted.is_set():
                 # kill point: the recorder steps in
                 self._turn(desk, 0, give_back=True)
-
-
-def _text(of: Callable[[], str]) -> str:
-    """What an exception says, as text that can be stored: it may quote bytes that are none, or fail to say anything."""
-    try:
-        return of().encode(errors="backslashreplace").decode()
-    except BaseException:  # noqa: BLE001 - __str__ is the user's code as well
-        return ""

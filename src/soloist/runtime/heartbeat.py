@@ -5,6 +5,7 @@ It beats only while the threads that it speaks for are alive: an instance whose 
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -12,6 +13,7 @@ from soloist.errors import Unavailable
 from soloist.runtime.clock import ServerClock
 from soloist.runtime.incarnation import Incarnation, new_tag
 from soloist.runtime.last_will import LastWill
+from soloist.runtime.notes import Notes
 from soloist.runtime.patience import Outage, Patience
 from soloist.settings import Settings
 from soloist.store.keys import Keys
@@ -19,6 +21,9 @@ from soloist.store.link import Link
 from soloist.store.presence import Heard, beat, reclaim
 from soloist.store.replies import Superseded
 from soloist.store.server import Server
+
+LATE = 0.5
+"""Seconds after which a beat is late: something held the interpreter lock, or the machine has too much to do."""
 
 Guard = Callable[[Callable[[], None]], Callable[[], None]]
 """Wraps the main function of a thread: an exception ends the instance instead of the thread alone."""
@@ -51,6 +56,9 @@ class Body(Protocol):
     def heard(self, heard: Heard, incarnation: Incarnation, played: int, sent: float, /) -> None:
         """Act on a beat's answer."""
 
+    def report(self) -> str:
+        """What it says of itself; empty if all is well."""
+
     def reclaimed(self, victim: str, messages: int) -> None: ...
 
     def be_reborn(self, incarnation: Incarnation, what: str) -> None: ...
@@ -66,6 +74,9 @@ class Heart:
         self._wake = threading.Event()
         self._stopped = threading.Event()
         self._wait = 0.0
+        self._late: deque[tuple[float, float]] = deque()
+        self._tried_at = self._heard_at = time.monotonic()
+        self._notes = Notes(body, self._link)
         self._will = LastWill(self, body, guard)
         self.threads = [threading.Thread(target=guard(self._run), name="heart", daemon=True)]
 
@@ -94,8 +105,27 @@ class Heart:
     def _run(self) -> None:
         while not self._stopped.is_set():
             self._wait = self._beat()
-            self._wake.wait(self._wait)
+            due = time.monotonic() + self._wait
+            if not self._wake.wait(self._wait) and time.monotonic() - due > LATE:
+                self._late.append((time.monotonic(), time.monotonic() - due))
             self._wake.clear()
+
+    @property
+    def silent_for(self) -> float:
+        """Seconds since the server last answered a beat."""
+        return time.monotonic() - self._heard_at
+
+    @property
+    def is_trying(self) -> bool:
+        """Whether it has tried to beat lately, answered or not."""
+        return time.monotonic() - self._tried_at < self._body.settings.claim_lease
+
+    @property
+    def late_ms(self) -> int:
+        """How late it beat at worst in the last minute, to a tenth of a second; 0 if it was never really late."""
+        while self._late and time.monotonic() - self._late[0][0] > 60:
+            self._late.popleft()
+        return max((round(late * 10) * 100 for _, late in self._late.copy()), default=0)
 
     def _beat(self) -> float:
         """One beat; answers how long to wait for the next."""
@@ -103,7 +133,7 @@ class Heart:
         if not body.is_sound:
             return body.settings.heartbeat
         incarnation, played = body.incarnation, body.played
-        sent = time.monotonic()
+        sent = self._tried_at = time.monotonic()
         try:
             heard = beat(
                 self._link,
@@ -122,9 +152,11 @@ class Heart:
             body.be_reborn(incarnation, superseded.what)
             return 0.0
         self._patience.well()
+        self._heard_at = time.monotonic()
         body.clock.heard(sent, time.monotonic(), heard.now_ms)
         body.heard(heard, incarnation, played, sent)
         self._reclaim(incarnation, heard.gone)
+        self._notes.take(incarnation, played if heard.role in ("generator", "asked") else 0, heard.now_ms)
         return heard.next_ms / 1000
 
     def _reclaim(self, judge: Incarnation, gone: list[str]) -> None:

@@ -17,6 +17,7 @@ from soloist.runtime.heartbeat import Heart
 from soloist.runtime.incarnation import Incarnation, introduce
 from soloist.runtime.patience import Outage, Patience
 from soloist.runtime.played_term import PlayedTerm
+from soloist.runtime.reporter import Reporter
 from soloist.settings import Settings
 from soloist.store.keys import Keys
 from soloist.store.link import Link
@@ -87,9 +88,16 @@ class Instance:
         return all(thread.is_alive() for thread in threads)
 
     @property
+    def is_leaving(self) -> bool:
+        return self._stop_requested.is_set()
+
+    @property
     def is_out_of_time(self) -> bool:
         """Whether stopping has taken as long as it may."""
         return self._stop_by is not None and time.monotonic() >= self._stop_by
+
+    def report(self) -> str:
+        return self._reporter.text()
 
     # life
 
@@ -102,6 +110,7 @@ class Instance:
         self.handler = Handler(self, self.app.handlers)
         self.generator = Generator(self, self.app.sources, self._part.until)
         self.heart = Heart(self, self.guard)
+        self._reporter = Reporter(self)
         self.handler.start()
         self.generator.start()
         self._cast()

@@ -1,0 +1,63 @@
+"""The common log in sentences, for people: `soloist log` and the monitor."""
+
+from collections.abc import Callable
+
+from soloist.durations import duration
+from soloist.store.log import LogEntry
+
+BECAUSE = {"will": "its process ended", "lease": "it was not heard"}
+WHAT = {"publish": "a publication", "next": "a completion", "beat": "a heartbeat"}
+
+
+def who(fields: dict[str, str]) -> str:
+    """The instance that an entry is about: by its number, or by its id where only that is known."""
+    return f"#{fields['number']}" if fields.get("number", "0") not in ("0", "-1") else fields.get("instance", "?")
+
+
+def sentence(entry: LogEntry) -> str:
+    """What happened."""
+    fields = entry.fields
+    told = _SENTENCES.get(entry.event)
+    return told(fields) if told else " ".join([entry.event, *(f"{name}={value}" for name, value in fields.items())])
+
+
+def _messages(fields: dict[str, str]) -> str:
+    count = int(fields.get("messages", 0))
+    return "1 message" if count == 1 else f"{count:,} messages"
+
+
+def _elected(fields: dict[str, str]) -> str:
+    silent = int(fields.get("takeover_ms", 0))
+    after = f"; the one before it was last heard {duration(silent)} before" if silent else ""
+    return f"{who(fields)} is the generator now (term {fields.get('term')}){after}"
+
+
+def _superseded(fields: dict[str, str]) -> str:
+    what = WHAT.get(fields.get("what", ""), "a call")
+    term = f" of term {fields['term']}" if "term" in fields else ""
+    return f"{what}{term} by {who(fields)} came too late and was refused"
+
+
+def _reclaimed(fields: dict[str, str]) -> str:
+    why = BECAUSE.get(fields.get("because", ""), "")
+    held = f"{_messages(fields)} wait again" if int(fields.get("messages", 0)) else "it held nothing"
+    return f"{who(fields)} is gone{f' ({why})' if why else ''}; {held}"
+
+
+_SENTENCES: dict[str, Callable[[dict[str, str]], str]] = {
+    "joined": lambda fields: f"{who(fields)} joined ({fields.get('host')}, process {fields.get('pid')})",
+    "elected": _elected,
+    "resigned": lambda fields: f"{who(fields)} resigned (term {fields.get('term')})",
+    "superseded": _superseded,
+    "reclaimed": _reclaimed,
+    "left": lambda fields: (
+        f"{who(fields)} left in order"
+        + (f" and gave back {_messages(fields)}" if int(fields.get("messages", 0)) else "")
+    ),
+    "asked": lambda fields: f"{who(fields)} was asked to hand over (term {fields.get('term')})",
+    "paused": lambda fields: f"the kind {fields.get('kind')!r} is paused",
+    "resumed": lambda fields: f"the kind {fields.get('kind')!r} goes on",
+    "requeued": lambda fields: f"{_messages(fields)} were put back from the error store",
+    "discarded": lambda fields: f"{_messages(fields)} were deleted from the error store",
+    "failed": lambda fields: f"{_messages(fields)} failed",
+}
