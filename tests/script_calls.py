@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from soloist.settings import Settings
-from soloist.store import control, messages, presence, records, snapshot
+from soloist.store import control, foreign, history, messages, presence, records, report, snapshot
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.server import Server
@@ -30,8 +30,7 @@ class RecordingLink(Link):
         return self._answer
 
     def command(self, *words: str | bytes | float) -> Any:
-        assert words[0] == "SCAN"
-        return [b"0", [b"one", b"two"]]
+        return {"SCAN": [b"0", [b"one", b"two"]], "SMEMBERS": [b"mail", b"order"]}[str(words[0])]
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Call:
     args: dict[str, Any]
     keys: dict[str, str] = field(default_factory=dict)
     """Those that are not called like the key of the namespace, or the caller's own."""
-    more_keys: list[str] = field(default_factory=list)
+    more_keys: list[Any] = field(default_factory=list)
     more_args: list[Any] = field(default_factory=list)
 
 
@@ -64,6 +63,7 @@ CALLS = {
             "interval_ms": 200,
         },
         keys={"presence": KEYS.instances},
+        more_keys=KIND_KEYS,
         more_args=["mail", "order"],
     ),
     "beat": Call(
@@ -158,7 +158,26 @@ CALLS = {
         ],
         more_args=["ann", "bob", "eve", "mail", "order"],
     ),
-    "purge": Call(lambda link: snapshot.purge(link, KEYS), [b"OK", 2], {}, more_keys=["one", "two"]),
+    "sample": Call(
+        lambda link: history.sample(link, KEYS, "ann", 3, ("mail", "order")),
+        [b"OK"],
+        {"id": "ann", "term": 3},
+        more_keys=KIND_KEYS,
+        more_args=["mail", "order"],
+    ),
+    "report": Call(lambda link: report.report(link, KEYS, "ann", "{}"), [b"OK"], {"id": "ann", "report": "{}"}),
+    "survey": Call(
+        lambda link: foreign.of_another_type(link, KEYS, [b"one", b"two"]),
+        [b"OK", [b"none", b"none"]],
+        {},
+        more_keys=[b"one", b"two"],
+    ),
+    "purge": Call(
+        lambda link: snapshot.purge(link, KEYS),
+        [b"OK", 2],
+        {},
+        more_keys=sorted([b"one", b"two", *(key.encode() for key in (*KEYS.single, *KIND_KEYS))]),
+    ),
 }
 
 

@@ -7,6 +7,7 @@ import msgspec
 from soloist.message import Details, ErrorRecord
 from soloist.store import records
 from soloist.store.envelope import unpack
+from soloist.store.foreign import unreadable_record
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.records import Record
@@ -71,7 +72,11 @@ def _pages(ids: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def record_of(stored: Record) -> ErrorRecord:
     """A stored record with its message taken apart."""
-    parts = unpack(stored.envelope)
+    try:
+        parts = unpack(stored.envelope)
+        details = msgspec.json.decode(stored.details, type=Details)
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise unreadable_record(stored.id) from error
     return ErrorRecord(
         id=parts.id,
         key=parts.key,
@@ -79,5 +84,5 @@ def record_of(stored: Record) -> ErrorRecord:
         data=parts.body,
         published_at=parts.published_at / 1000,
         failed_at=stored.failed_us / 1_000_000,
-        details=msgspec.json.decode(stored.details, type=Details),
+        details=details,
     )

@@ -3,6 +3,7 @@
 SoloistError                     exit code
 ├── UsageError                   2    a wrong option, setting or target
 │   └── NamespaceError           2    the namespace belongs to another App or protocol
+│       └── ForeignData          2    … or to somebody else altogether: a key in it is not ours
 ├── ServerError                  3    the server cannot be reached or refuses us
 │   ├── Unavailable              3    … at this moment; after the start it is simply tried again
 │   │   └── Forbidden            3    … password or database
@@ -30,6 +31,18 @@ class UsageError(SoloistError):
 
 class NamespaceError(UsageError):
     """The namespace belongs to another App, or speaks another version of the protocol."""
+
+
+class ForeignData(NamespaceError):
+    """What stands under a key of ours was written by somebody else. Nothing of it was changed.
+
+    Attributes:
+        key: which one; empty if that is not known yet.
+    """
+
+    def __init__(self, message: str, *, key: str = "") -> None:
+        super().__init__(message)
+        self.key = key
 
 
 class ServerError(SoloistError):

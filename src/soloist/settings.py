@@ -3,9 +3,11 @@
 Strength: code < file < environment < flag.
 """
 
+import difflib
 import os
+import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
@@ -164,6 +166,9 @@ NAMES = tuple(each.name for each in fields(Settings))
 """The settings above; url and namespace are read from the same places, but belong to the connection."""
 
 CONNECTION_NAMES = ("url", "namespace")
+KNOWN = (*NAMES, *CONNECTION_NAMES)
+OTHER_VARIABLES = ("home", "server", "embedded_linger")
+"""Of the embedded server: they begin like settings and are none."""
 
 
 def about(name: str) -> Mapping[str, Any]:
@@ -192,27 +197,60 @@ def check(name: str, value: Any, where: str) -> Any:
 
 def from_file(path: Path) -> dict[str, Any]:
     """Settings from a TOML file; unknown keys are errors, since a misspelt setting would silently do nothing."""
+    text = _read(path)
     try:
-        found = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {error}.") from None
-    known = (*NAMES, *CONNECTION_NAMES)
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        end = f"at line {len(text.splitlines())}, the end of the file"
+        raise UsageError(f"{path}: {str(error).replace('at end of document', end)}.") from None
     for name in found:
-        if name not in known:
-            raise UsageError(f"{path}: unknown setting {name!r}; known are {', '.join(known)}.")
+        if name not in KNOWN:
+            raise UsageError(f"{_at(path, text, name)}: unknown setting {name!r}; known are {', '.join(KNOWN)}.")
     return {
-        name: check(name, value, f"{path}: {name}") if name in NAMES else _word(value, f"{path}: {name}")
+        name: check(name, value, where) if name in NAMES else _word(value, where)
         for name, value in found.items()
+        for where in [f"{_at(path, text, name)}: {name}"]
     }
 
 
+def _read(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}.") from None
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path}, line {line}: this is not UTF-8 text ({error.reason}).") from None
+
+
+def _at(path: Path, text: str, name: str) -> str:
+    """The file, and the line in it where a key stands, as far as that can be told: the parser does not."""
+    key = re.compile(rf"^[ \t]*\[*[ \t]*[\"']?{re.escape(name)}[\"']?[ \t]*[=.\]]")
+    lines = [number for number, line in enumerate(text.splitlines(), start=1) if key.match(line)]
+    return f"{path}, line {lines[0]}" if lines else str(path)
+
+
 def from_environment(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Settings from `SOLOIST_…` variables."""
+    """Settings from `SOLOIST_…` variables.
+
+    One that is nearly called like a setting is taken for a misspelt one. Others are left alone: some systems set variables
+    of their own that begin so (Kubernetes, for a service that is called soloist).
+    """
     environment = os.environ if environment is None else environment
     values: dict[str, Any] = {}
-    for name in (*NAMES, *CONNECTION_NAMES):
+    for variable in environment:
+        name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
+        if not variable.startswith(ENVIRONMENT_PREFIX) or name in KNOWN or name in OTHER_VARIABLES:
+            continue
+        for meant in difflib.get_close_matches(name, KNOWN, n=1, cutoff=0.8):
+            variables = ", ".join(ENVIRONMENT_PREFIX + each.upper() for each in KNOWN)
+            raise UsageError(
+                f"environment variable {variable} is not known; is {ENVIRONMENT_PREFIX}{meant.upper()} meant? "
+                f"Known are {variables}."
+            )
+    for name in KNOWN:
         variable = ENVIRONMENT_PREFIX + name.upper()
         if variable in environment:
             raw = environment[variable]
@@ -223,14 +261,40 @@ def from_environment(environment: Mapping[str, str] | None = None) -> dict[str, 
 def origin(name: str, config: str | None = None) -> str:
     """Where `gather` has a value from, for messages about it."""
     variable = ENVIRONMENT_PREFIX + name.upper()
-    return f"environment variable {variable}" if variable in os.environ else f"{config or FILE}: {name}"
+    if variable in os.environ:
+        return f"environment variable {variable}"
+    path = Path(config or FILE)
+    return f"{_at(path, _read(path), name)}: {name}"
 
 
 def gather(config: str | None = None) -> dict[str, Any]:
     """What file and environment say; the flags are the caller's to put on top."""
     path = Path(config) if config else Path(FILE)
-    in_file = from_file(path) if config or path.is_file() else {}
+    in_file = from_file(path) if config or _is_there(path) else {}
     return {**in_file, **from_environment()}
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False  # a folder that may not be looked into
+
+
+def together(values: Mapping[str, Any], flags: Collection[str] = (), config: str | None = None) -> Settings:
+    """Settings of values that came from several places; if they do not fit each other, the places are named.
+
+    Args:
+        values: checked each by itself.
+        flags: the names of those that were given as flags; the others are from `gather`.
+        config: the file that was named.
+    """
+    try:
+        return Settings(**values)
+    except UsageError as error:
+        names = [name for name in values if re.search(rf"\b{name}\b", str(error))]
+        places = [f"--{name.replace('_', '-')}" if name in flags else origin(name, config) for name in names]
+        raise UsageError(f"{error} (From {'; '.join(places)}.)") from None
 
 
 def _word(value: Any, where: str) -> str:

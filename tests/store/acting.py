@@ -14,7 +14,7 @@ from tests.servers import Store
 from tests.store.state import check_equation, now_ms, total
 from tests.waiting import wait_until
 
-DETAILS = json.dumps({"reason": "it is erroneous", "type": "Reject"}).encode()
+DETAILS = json.dumps({"reason": "it is erroneous", "type": "Reject", "handler": "somebody", "attempts": 1}).encode()
 
 
 def ids(claimed: Claimed) -> list[bytes]:

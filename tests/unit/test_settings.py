@@ -133,6 +133,22 @@ def test_variables_of_others_are_left_alone() -> None:
     assert from_environment({"LEASE": "9", "SOLOIST_HOME": "/tmp", "soloist_lease": "9"}) == {}  # noqa: S108 - only a word
 
 
+@pytest.mark.parametrize("variable", ["SOLOIST_LEESE", "SOLOIST_CLAIMLEASE", "SOLOIST_NAME_SPACE", "SOLOIST_URLS"])
+def test_a_variable_that_is_nearly_called_like_a_setting_is_refused(variable: str) -> None:
+    """A misspelt setting would silently do nothing."""
+    with pytest.raises(UsageError, match=rf"environment variable {variable} is not known; is SOLOIST_\w+ meant\?"):
+        from_environment({variable: "3"})
+
+
+@pytest.mark.parametrize(
+    "variable",
+    ["SOLOIST_PORT", "SOLOIST_SERVICE_HOST", "SOLOIST_PORT_6379_TCP_ADDR", "SOLOIST_SERVER", "SOLOIST_EMBEDDED_LINGER"],
+)
+def test_what_kubernetes_sets_for_a_service_of_our_name_does_no_harm(variable: str) -> None:
+    """It is not nearly called like a setting."""
+    assert from_environment({variable: "tcp://10.0.0.1:6379"}) == {}
+
+
 # A bad value names where it came from and what is allowed.
 
 
@@ -142,8 +158,8 @@ def test_a_bad_value_names_its_place_and_the_range(name: str, place: str, monkey
     """Somebody must be able to find it, and to mend it."""
     flags = {}
     if place == "file":
-        Path("soloist.toml").write_text(f'{name} = "nonsense"\n')
-        where = f"soloist.toml: {name}"
+        Path("soloist.toml").write_text(f'# ours\n\n{name} = "nonsense"\n')
+        where = f"soloist.toml, line 3: {name}"
     elif place == "environment":
         monkeypatch.setenv(variable_of(name), "nonsense")
         where = variable_of(name)
@@ -205,7 +221,7 @@ def test_yes_and_no_are_no_numbers(name: str, value: str) -> None:
     """`batch = false` would otherwise be auto, `lease = true` one second."""
     Path("soloist.toml").write_text(f"{name} = {value}\n")
 
-    with pytest.raises(UsageError, match=rf"soloist\.toml: {name}"):
+    with pytest.raises(UsageError, match=rf"soloist\.toml, line 1: {name}"):
         gather()
 
 
@@ -214,7 +230,7 @@ def test_the_first_bad_value_is_told_even_if_a_stronger_place_has_a_good_one(mon
     Path("soloist.toml").write_text("lease = 0\n")
     monkeypatch.setenv("SOLOIST_LEASE", "4")
 
-    with pytest.raises(UsageError, match=r"soloist\.toml: lease"):
+    with pytest.raises(UsageError, match=r"soloist\.toml, line 1: lease"):
         gather()
 
 
@@ -225,7 +241,7 @@ def test_an_unknown_key_in_the_file_is_refused_with_the_known_ones() -> None:
     """A misspelt setting would silently do nothing."""
     Path("soloist.toml").write_text("leese = 3\n")
 
-    with pytest.raises(UsageError, match=r"soloist\.toml: unknown setting 'leese'") as refused:
+    with pytest.raises(UsageError, match=r"soloist\.toml, line 1: unknown setting 'leese'") as refused:
         gather()
 
     assert all(name in str(refused.value) for name in (*NAMES, "url", "namespace"))
@@ -238,14 +254,32 @@ def test_a_file_that_is_named_must_be_there() -> None:
         gather("missing.toml")
 
 
-@pytest.mark.parametrize("content", [b"lease = ", b"lease 3", b"name = '\xff'"])
-def test_a_file_that_is_no_toml_is_named(content: bytes, tmp_path: Path) -> None:
-    """With what the parser says."""
+@pytest.mark.parametrize("content", [b"\nlease = ", b"\nlease 3", b"\nname = '\xff'", b"\r\n= 3", b"\nlease = 2 3\n"])
+def test_a_file_that_is_no_toml_is_named_with_the_line(content: bytes, tmp_path: Path) -> None:
+    """And with what the parser says."""
     path = tmp_path / "broken.toml"
     path.write_bytes(content)
 
-    with pytest.raises(UsageError, match=r"broken\.toml: "):
+    with pytest.raises(UsageError, match=r"broken\.toml(: .*\(at line 2, |, line 2: )"):
         from_file(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("lease = 2\n[leese]\n", 2),
+        ("lease = 2\n[[leese]]\n", 2),
+        ("leese.more = 2\n", 1),
+        ('lease = 2\n  "leese"=3', 2),
+        ("# leese = 3\n\tleese\t= 3", 2),
+    ],
+)
+def test_the_line_of_a_key_is_found_however_it_is_written(content: str, line: int) -> None:
+    """A table, a dotted key, quotes; a comment does not count."""
+    Path("soloist.toml").write_text(content)
+
+    with pytest.raises(UsageError, match=rf"soloist\.toml, line {line}: unknown setting 'leese'"):
+        gather()
 
 
 @pytest.mark.parametrize("name", ["url", "namespace"])
@@ -253,7 +287,7 @@ def test_url_and_namespace_are_text(name: str) -> None:
     """A number is not a name."""
     Path("soloist.toml").write_text(f"{name} = 7\n")
 
-    with pytest.raises(UsageError, match=rf"soloist\.toml: {name}: 7 must be text"):
+    with pytest.raises(UsageError, match=rf"soloist\.toml, line 1: {name}: 7 must be text"):
         gather()
 
 
@@ -275,12 +309,16 @@ def test_the_claim_lease_is_not_below_the_lease() -> None:
 
 
 def test_dependent_settings_are_compared_wherever_they_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One from the file, one from the environment: their sum counts."""
+    """One from the file, one from the environment: their sum counts, and both places are named."""
     Path("soloist.toml").write_text("heartbeat = 1\n")
     monkeypatch.setenv("SOLOIST_LEASE", "3")
 
-    with pytest.raises(UsageError, match="must be at least 4 times heartbeat"):
+    with pytest.raises(UsageError, match="must be at least 4 times heartbeat") as refused:
         settings_of()
+    assert "environment variable SOLOIST_LEASE" in str(refused.value)
+    assert "soloist.toml, line 1: heartbeat" in str(refused.value)
+    with pytest.raises(UsageError, match=r"From environment variable SOLOIST_LEASE; --claim-lease"):
+        settings_of(claim_lease="1", heartbeat="0.1")
 
 
 def test_settings_are_checked_when_they_are_changed() -> None:

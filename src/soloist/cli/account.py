@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from soloist.cli.output import ClosedPipe, duration, write
+from soloist.cli.output import ClosedPipe, write
+from soloist.durations import duration
 from soloist.errors import OutputError
 from soloist.events import Event, Listener
 

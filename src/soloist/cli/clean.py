@@ -6,6 +6,7 @@ from collections.abc import Callable
 import click
 
 from soloist.cli.connection import Target, connects, is_empty
+from soloist.cli.output import note, write
 
 WITNESS = 2.0
 """Seconds for which it looks at least: one that has not looked on for a while may judge nobody."""
@@ -38,5 +39,5 @@ def clean(target: Callable[[], Target]) -> None:
                     raise drainer.failure
                 time.sleep(0.05)
     except EmptyNamespace:
-        click.echo(is_empty(goal), err=True)
-    click.echo(f"{taken['messages']} messages of {taken['instances']} dead instances were given back")
+        note(is_empty(goal))
+    write(f"{taken['messages']} messages of {taken['instances']} dead instances were given back\n")

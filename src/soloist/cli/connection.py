@@ -2,13 +2,16 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from soloist import settings as all_settings
-from soloist.errors import UsageError
+from soloist.cli.numbers import DATABASE, PORT
+from soloist.cli.output import harmless
+from soloist.errors import ForeignData, UsageError
 from soloist.settings import Settings
 
 if TYPE_CHECKING:
@@ -18,14 +21,31 @@ DEFAULT_NAMESPACE = "demo"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Purpose(Enum):
+    """What a command wants of a server, and so what the server must be."""
+
+    LOOK = auto()
+    """It only reads: a replica will do."""
+    CHANGE = auto()
+    REMOVE = auto()
+    """The namespace as a whole, whoever wrote what is in it."""
+    EXAMINE = auto()
+    """To say what is wrong with it."""
+
+
 @dataclass(frozen=True)
 class Target:
-    """What the options came to."""
+    """What the options came to.
+
+    Attributes:
+        about: what INFO says of the server; empty where it is forbidden.
+    """
 
     server: "Server"
     namespace: str
     settings: Settings
     embedded: bool
+    about: dict[str, str] = field(default_factory=dict)
 
     @property
     def where(self) -> str:
@@ -36,8 +56,8 @@ CONNECTION = (
     click.option("--url", metavar="URL", help="redis://, rediss:// or unix://  [env: SOLOIST_URL]"),
     click.option("--addr", metavar="HOST:PORT", help="The same, shorter."),
     click.option("--host", metavar="HOST", help="Default: localhost, with --port or --db."),
-    click.option("--port", metavar="PORT", type=click.IntRange(1, 65535), help="Default: 6379, with --host or --db."),
-    click.option("--db", metavar="N", type=click.IntRange(0), help="Number of the database; default: 0."),
+    click.option("--port", metavar="PORT", type=PORT, help="Default: 6379, with --host or --db."),
+    click.option("--db", metavar="N", type=DATABASE, help="Number of the database; default: 0."),
     click.option("--embedded", is_flag=True, help="The embedded server of this user on this machine."),
     click.option("--namespace", metavar="NAME", help="Default: demo, or the App's name.  [env: SOLOIST_NAMESPACE]"),
     click.option("--config", metavar="FILE", help=f"Settings; else {all_settings.FILE} in the current folder."),
@@ -65,21 +85,54 @@ def connects(command: F) -> F:
         names = [*(option_name(option) for option in CONNECTION), *all_settings.NAMES]
         own = {name: given.pop(name, None) for name in names}
 
-        def target(app_name: str | None = None, *, needs_connection: bool = False) -> Target:
+        reached: list[Target] = []
+
+        def target(
+            app_name: str | None = None, *, needs_connection: bool = False, purpose: Purpose = Purpose.CHANGE
+        ) -> Target:
             goal = resolve(own, app_name, needs_connection=needs_connection)
-            if not goal.embedded:
-                from soloist.store.fitness import first_contact
+            reached.append(goal)
+            return _met(goal, purpose)
 
-                first_contact(goal.server)
-            return goal
-
-        return command(target=target, **given)
+        try:
+            return command(target=target, **given)
+        except ForeignData as error:
+            raise _named(error, reached[-1]) from error
 
     for name in reversed(all_settings.NAMES):
         wrapped = _setting_option(name, hidden=command.__name__ != "run")(wrapped)  # accepted everywhere, listed once
     for option in reversed(CONNECTION):
         wrapped = option(wrapped)
     return wrapped  # type: ignore[return-value]  # click's decorators lose the type
+
+
+def _met(goal: Target, purpose: Purpose) -> Target:
+    """Make the first contact; refuse a server or a namespace that is not for this purpose."""
+    from soloist.store.fitness import FIRST_CONTACT, FIRST_CONTACT_IN_ALL, first_contact, refuse_unfit
+    from soloist.store.foreign import look_for_strangers
+    from soloist.store.keys import Keys
+    from soloist.store.link import Link
+    from soloist.store.presence import check_protocol
+
+    goal = replace(goal, about=first_contact(goal.server, None if goal.embedded else FIRST_CONTACT_IN_ALL))
+    if purpose is not Purpose.EXAMINE:
+        refuse_unfit(goal.server, goal.about, writes=purpose is not Purpose.LOOK)
+    if purpose in (Purpose.LOOK, Purpose.CHANGE):
+        link = Link(goal.server, FIRST_CONTACT)
+        look_for_strangers(link, Keys(goal.namespace))
+        check_protocol(link, Keys(goal.namespace))
+        link.close()
+    return goal
+
+
+def _named(error: ForeignData, goal: Target) -> ForeignData:
+    """Find out which key it is: whoever stumbled over it was told only that there is one."""
+    from soloist.store.fitness import FIRST_CONTACT
+    from soloist.store.foreign import named
+    from soloist.store.keys import Keys
+    from soloist.store.link import Link
+
+    return named(Link(goal.server, FIRST_CONTACT), Keys(goal.namespace), error)
 
 
 def option_name(option: Callable[[Any], Any]) -> str:
@@ -102,8 +155,10 @@ def resolve(given: dict[str, Any], app_name: str | None, *, needs_connection: bo
     from_elsewhere = found.pop("url", None)
     url = from_flags if from_flags is not None or given["embedded"] else from_elsewhere
     from_settings = found.pop("namespace", None)
-    namespace = given["namespace"] or from_settings or app_name or DEFAULT_NAMESPACE
-    settings = Settings(**found)
+    said = [name for name in (given["namespace"], from_settings, app_name) if name is not None]
+    namespace = said[0] if said else DEFAULT_NAMESPACE  # one that is empty was meant to be something, and is refused
+    flags = [name for name in all_settings.NAMES if given[name] is not None]
+    settings = all_settings.together(found, flags, given["config"])
     if url is None and needs_connection and not given["embedded"]:
         raise UsageError(
             "your own App needs a server that all hosts share: name it with --url, --addr or SOLOIST_URL "
@@ -112,7 +167,7 @@ def resolve(given: dict[str, Any], app_name: str | None, *, needs_connection: bo
     from soloist.app import valid_name
     from soloist.store.server import Server
 
-    named_elsewhere = from_settings and not given["namespace"]
+    named_elsewhere = from_settings is not None and given["namespace"] is None
     valid_name(namespace, all_settings.origin("namespace", given["config"]) if named_elsewhere else "--namespace")
     if url is not None:
         where = all_settings.origin("url", given["config"]) if from_flags is None else "--url"
@@ -125,7 +180,7 @@ def is_empty(goal: Target) -> str:
     from soloist.inspector import Inspector
 
     found = Inspector(goal.server, goal.namespace).namespaces()
-    others = f"; there are: {', '.join(found)}" if found else ""
+    others = f"; there are: {', '.join(harmless(name.encode()) for name in found)}" if found else ""
     return f"namespace {goal.namespace!r} on {goal.where} is empty{others}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import click
 
 from soloist.cli.connection import Target, connects, is_empty
+from soloist.cli.output import note, write
 from soloist.errors import UsageError
 
 NEGATIVE = 1
@@ -46,7 +47,7 @@ def _switch(target: Callable[[], Target], kinds: Sequence[str], *, on: bool) -> 
             raise UsageError(f"kind {kind!r} is not known here; there are: {', '.join(seen.kinds)}.")
     chosen = list(kinds or seen.kinds)
     switch(Link(goal.server, TIMEOUT), Keys(goal.namespace), chosen, on=on)
-    click.echo(f"{'paused' if on else 'resumed'}: {', '.join(chosen)}")
+    write(f"{'paused' if on else 'resumed'}: {', '.join(chosen)}\n")
 
 
 @click.command("handover", short_help="The generator steps down, a successor takes its part.")
@@ -59,22 +60,20 @@ def handover(target: Callable[[], Target]) -> int:
     from soloist.store.link import Link
 
     goal = target()
-    asked = ask(Link(goal.server, TIMEOUT), Keys(goal.namespace))
-    if asked.outcome in ("VACANT", "NOBODY"):
-        click.echo(
-            "nobody generates" if asked.outcome == "VACANT" else "nobody is in line: start another instance", err=True
-        )
-        return NEGATIVE
     inspector = Inspector(goal.server, goal.namespace)
+    held = inspector.snapshot().term
+    term = held.number if held else 0  # named, so that a late copy of the question does not depose somebody else
+    asked = ask(Link(goal.server, TIMEOUT), Keys(goal.namespace), term)
+    if asked.outcome in ("VACANT", "NOBODY"):
+        note("nobody generates" if asked.outcome == "VACANT" else "nobody is in line: start another instance")
+        return NEGATIVE
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         seen = inspector.snapshot()
-        if seen.term is not None and seen.term.number > asked.term:
+        if seen.term is not None and seen.term.number > term:
             holder = next((each.number for each in seen.instances if each.role == "generator"), 0)
-            click.echo(f"term {seen.term.number}: #{holder} generates now")
+            write(f"term {seen.term.number}: #{holder} generates now\n")
             return 0
         time.sleep(0.02)
-    click.echo(
-        f"term {asked.term} was asked to end {PATIENCE:.0f} s ago and goes on: look at the generator's log", err=True
-    )
+    note(f"term {term} was asked to end {PATIENCE:.0f} s ago and goes on: look at the generator's log")
     return NEGATIVE

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import click
 
-from soloist.cli.connection import Target, connects
+from soloist.cli.connection import Purpose, Target, connects
 
 NEGATIVE = 1
 
@@ -12,19 +12,19 @@ NEGATIVE = 1
 @click.command("doctor", short_help="Is this server fit? What to change.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per finding.")
 @connects
-def doctor(target: Callable[[], Target], as_json: bool) -> int:
+def doctor(target: Callable[..., Target], as_json: bool) -> int:
     """Is this server fit? Version, eviction, persistence, latency, permissions; and what to change."""
     import json
-    from dataclasses import asdict
 
     from soloist.cli.output import write
     from soloist.store.fitness import examine
 
-    goal = target()
+    goal = target(purpose=Purpose.EXAMINE)
     findings = examine(goal.server, goal.namespace)
     for finding in findings:
         if as_json:
-            write(json.dumps({**asdict(finding), "severity": finding.severity.value}) + "\n")
+            told = {"what": finding.what, "severity": finding.severity.value, "says": finding.says}
+            write(json.dumps({**told, "remedy": finding.remedy}) + "\n")
         else:
             remedy = f"\n           {finding.remedy}" if finding.remedy else ""
             write(f"{finding.severity.value:<8}  {finding.what}: {finding.says}{remedy}\n")

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from soloist.cli.connection import Target, connects
+from soloist.cli.connection import Purpose, Target, connects
 from soloist.cli.get_errors import drain, fields, json_option, limit_option
-from soloist.cli.output import harmless, write
+from soloist.cli.numbers import COUNT
+from soloist.cli.output import harmless, note, write
 from soloist.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def errors_drain(target: Callable[[], Target], as_json: bool, limit: int | None)
 
 @errors.command("list")
 @json_option
-@click.option("--limit", metavar="N", type=click.IntRange(1), default=LISTED, show_default=True, help="The newest N.")
+@click.option("--limit", metavar="N", type=COUNT, default=LISTED, show_default=True, help="The newest N.")
 @connects
 def errors_list(target: Callable[[], Target], as_json: bool, limit: int) -> None:
     """The newest error records, newest first, without removing them."""
@@ -48,7 +49,7 @@ def errors_list(target: Callable[[], Target], as_json: bool, limit: int) -> None
             why = harmless(f"{record.details.type}: {record.details.reason}".encode())[:40]
             write(f"{record.id:<20}  {record.kind:<12.12}  {why:<40}  {harmless(record.data)[:40]}\n")
     total = store.count()
-    click.echo(f"{shown:,} of {total:,} error record{'' if total == 1 else 's'}", err=True)
+    note(f"{shown:,} of {total:,} error record{'' if total == 1 else 's'}")
 
 
 @errors.command("show")
@@ -59,7 +60,7 @@ def errors_show(target: Callable[[], Target], ident: str, as_json: bool) -> int:
     """One error record in full. Exit 1 if there is none of this id."""
     record = _store(target).get(ident)
     if record is None:
-        click.echo(f"there is no error record {ident}", err=True)
+        note(f"there is no error record {ident}")
         return NEGATIVE
     told = fields(record)
     if as_json:
@@ -106,10 +107,10 @@ def errors_export(target: Callable[[], Target], as_json: bool) -> None:  # noqa:
         write(json.dumps(fields(record)) + "\n")
 
 
-def _store(target: Callable[[], Target]) -> "ErrorStore":
+def _store(target: Callable[..., Target], purpose: Purpose = Purpose.LOOK) -> "ErrorStore":
     from soloist.error_store import ErrorStore
 
-    goal = target()
+    goal = target(purpose=purpose)
     return ErrorStore(goal.server, goal.namespace)
 
 
@@ -123,7 +124,7 @@ def _each(
 ) -> int:
     if bool(idents) == everything:
         raise UsageError("name the ids of the records, or say --all; not both, and not neither.")
-    store = _store(target)
+    store = _store(target, Purpose.CHANGE)
     count = sum(act(store, ids) for ids in (store.ids() if everything else iter([idents])))
     write(json.dumps({done: count}) + "\n" if as_json else f"{count:,} {done}\n")
     return NEGATIVE if not everything and count < len(set(idents)) else 0

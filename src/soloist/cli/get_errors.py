@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from soloist.cli.connection import Target, connects, is_empty
-from soloist.cli.output import harmless, write_lines
+from soloist.cli.numbers import COUNT
+from soloist.cli.output import harmless, note, write_lines
+from soloist.errors import OutputError
 
 if TYPE_CHECKING:
     from soloist.message import ErrorRecord
@@ -33,8 +35,12 @@ def drain(target: Callable[[], Target], as_json: bool, limit: int | None) -> Non
                 if taken < len(batch):
                     break  # the reader has closed the pipe: what it did not read stays
     except EmptyNamespace:
-        click.echo(is_empty(goal), err=True)
-    click.echo(f"{printed:,} erroneous message{'' if printed == 1 else 's'}", err=True)
+        note(is_empty(goal))
+    except OutputError as error:
+        raise OutputError(
+            f"{error}; {printed:,} were printed and removed, the others are still in the error store"
+        ) from None
+    note(f"{printed:,} erroneous message{'' if printed == 1 else 's'}")
 
 
 def _line(record: "ErrorRecord", as_json: bool) -> str:
@@ -64,7 +70,7 @@ def fields(record: "ErrorRecord") -> dict[str, Any]:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object per line, with reason and origin.")
-limit_option = click.option("--limit", metavar="N", type=click.IntRange(1), help="At most so many.")
+limit_option = click.option("--limit", metavar="N", type=COUNT, help="At most so many.")
 
 
 @click.command("getErrors", short_help="Print all erroneous messages and remove them.")

@@ -9,19 +9,23 @@ import sys
 import time
 from typing import TextIO
 
+from soloist.cli.output import harmless_lines, wipe
+
 
 class _Text(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         text = f"{time.strftime('%H:%M:%S', time.localtime(record.created))}  {record.levelname.lower()}  {record.getMessage()}"
-        return text + ("\n" + self.formatException(record.exc_info) if record.exc_info else "")
+        return harmless_lines(text + ("\n" + self.formatException(record.exc_info) if record.exc_info else ""))
 
 
 class _Writer(logging.StreamHandler[TextIO]):
     """Writes beside a line that is kept up to date on the same terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
-        wipe = "\r\x1b[K" if sys.stderr.isatty() and sys.stdout.isatty() else ""
-        return wipe + super().format(record)
+        return wipe() + super().format(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        """A log that cannot be written has nobody to be told to."""
 
 
 class _Json(logging.Formatter):

@@ -4,12 +4,14 @@ Options stand before or after the command, the command may be missing, and `getE
 are brought into one order before click sees them.
 """
 
+import errno
 import io
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import NoReturn
 
@@ -21,14 +23,19 @@ from soloist.cli.control import handover, pause, resume
 from soloist.cli.doctor import doctor
 from soloist.cli.errors import errors
 from soloist.cli.get_errors import get_errors
-from soloist.cli.output import ClosedPipe
+from soloist.cli.log import log
+from soloist.cli.monitor import monitor
+from soloist.cli.output import ClosedPipe, note
 from soloist.cli.purge import purge
 from soloist.cli.run import run
 from soloist.cli.server import server
 from soloist.cli.status import status
-from soloist.errors import SoloistError
+from soloist.errors import OutputError, SoloistError
 
 DEFECT, INTERRUPTED = 70, 130
+
+CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a write to stdout ends with that cannot go on."""
 
 SPELLINGS = {
     "get-errors": "getErrors",
@@ -48,6 +55,7 @@ Examples:
   soloist getErrors                  print erroneous messages and remove them
   soloist --addr redis.example:6379  the same on a server that you run
   soloist status --watch             who generates, who handles, what waits
+  soloist monitor                    start four, and watch them live
   soloist --namespace million --interval 0 --count 1000000 --until-empty
 \b
 Exit codes:
@@ -66,7 +74,7 @@ def cli() -> None:
     """
 
 
-for command in (run, get_errors, errors, status, pause, resume, handover, clean, purge, server, doctor):
+for command in (run, get_errors, errors, status, log, monitor, pause, resume, handover, clean, purge, server, doctor):
     cli.add_command(command)
 
 
@@ -114,35 +122,62 @@ def _with_value() -> frozenset[str]:
 
 def main(words: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter still shows the rest
+    _fill_standard_descriptors()
+    _make_output_whole()
     try:
         result = cli.main(
             arranged(sys.argv[1:] if words is None else words), prog_name="soloist", standalone_mode=False
         )
     except click.ClickException as error:
-        error.show()
+        with suppress(AttributeError, OSError, ValueError):  # stderr is closed: nobody can be told
+            error.show()
         _exit(error.exit_code)
     except click.exceptions.Abort:
         _exit(INTERRUPTED)
     except KeyboardInterrupt:
         _exit(INTERRUPTED)
-    except (ClosedPipe, BrokenPipeError):
+    except (ClosedPipe, BrokenPipeError, SystemExit):  # the last is click's own, when help goes into a closed pipe
         _exit(0)
     except SoloistError as error:
-        click.echo(f"soloist: {error}", err=True)
+        note(f"soloist: {error}")
         _exit(error.exit_code)
-    except Exception:  # noqa: BLE001 - whatever it is, it is a defect of ours
-        traceback.print_exc()
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is a defect of ours
+        if isinstance(error, OSError) and error.errno in CANNOT_BE_WRITTEN:  # help and version are printed by click
+            note(f"soloist: the output cannot be written: {error.strerror}")
+            _exit(OutputError.exit_code)
+        note(traceback.format_exc().rstrip())
         _exit(DEFECT)
     _exit(result if isinstance(result, int) else 0)
 
 
+def _fill_standard_descriptors() -> None:
+    """Nothing of ours may get the number of an output that was closed: a connection would be written to as if it were it."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+
+
+def _make_output_whole() -> None:
+    """What is printed is printed to its last letter, or fails: an error record is removed after it."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that cannot show a letter still shows the rest.
+        sys.stdout.reconfigure(errors="backslashreplace")
+        layer: io.IOBase = sys.stdout.buffer
+        if isinstance(layer, io.RawIOBase) and sys.stdout is sys.__stdout__:  # which stays, and is not closed by this
+            # PYTHONUNBUFFERED takes away the layer that writes on when the system took only a part: on a disk that fills
+            # up, the rest would be gone, and nobody told.
+            whole = io.BufferedWriter(layer)
+            sys.stdout = io.TextIOWrapper(whole, encoding=sys.stdout.encoding, errors="backslashreplace")
+
+
 def _exit(code: int) -> NoReturn:
-    """Exit without a word about a pipe that the reader closed."""
-    try:
-        sys.stdout.flush()
-    except (AttributeError, ValueError, OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    """Exit without a word about an output that cannot be flushed: it was said already, or the reader closed the pipe."""
+    for descriptor, output in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            output.flush()
+        except (AttributeError, ValueError, OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(code)

@@ -10,6 +10,8 @@ import sys
 import termios
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import TextIO
 
 from soloist.errors import OutputError
 
@@ -18,8 +20,11 @@ class ClosedPipe(Exception):
     """The reader has closed the pipe: nothing is wrong. Not an OSError, of which click would make exit code 1."""
 
 
-_HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
+_MORE = "\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\udc80-\udcff"
+_HARMFUL = re.compile(f"[\x00-\x1f\\\\{_MORE}]")
 """Control characters, backslash, what reorders or breaks a line, and (as surrogates) bytes that are no text."""
+_HARMFUL_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f{_MORE}]")
+"""The same but for line ends, tabs and the backslash."""
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 
 
@@ -38,15 +43,9 @@ def _escape(found: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 128 else f"\\u{code:04x}"
 
 
-def duration(ms: float) -> str:
-    """A length of time for people."""
-    seconds = ms / 1000
-    if seconds < 2:
-        return f"{ms:.0f} ms"
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.1f} s"
+def harmless_lines(text: str) -> str:
+    """Text of our own with lines of its own, which quotes messages now and then: a traceback."""
+    return _HARMFUL_IN_LINES.sub(_escape, text)
 
 
 def write(text: str) -> None:
@@ -106,10 +105,23 @@ def reader_is_gone() -> bool:
 
 
 def note(text: str) -> None:
-    """A sentence to stderr that does not collide with a line that is kept up to date on the same terminal."""
-    wipe = "\r\x1b[K" if sys.stderr.isatty() and sys.stdout.isatty() else ""
-    sys.stderr.write(f"{wipe}{text}\n")
-    sys.stderr.flush()
+    """A sentence to stderr that does not collide with a line that is kept up to date on the same terminal.
+
+    If it cannot be written there is nobody to tell, and nothing that was asked for has failed.
+    """
+    with suppress(AttributeError, OSError, ValueError):
+        sys.stderr.write(f"{wipe()}{harmless_lines(text)}\n")  # a server may have said it, and we only quote it
+        sys.stderr.flush()
+
+
+def wipe() -> str:
+    """What removes the line that is kept up to date, if there is one on the terminal."""
+    return "\r\x1b[K" if is_terminal(sys.stderr) and is_terminal(sys.stdout) else ""
+
+
+def is_terminal(output: TextIO | None) -> bool:
+    """Whether somebody sits before it; None is an output that was closed."""
+    return output is not None and output.isatty()
 
 
 def _was_read() -> bool:

@@ -1,32 +1,65 @@
 """`purge`: remove the namespace."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
-from soloist.cli.connection import Target, connects
-from soloist.errors import UsageError
+from soloist.cli.connection import Purpose, Target, connects
+from soloist.cli.output import harmless, write
+from soloist.errors import NamespaceError, UsageError
+
+if TYPE_CHECKING:
+    from soloist.store.link import Link
+
+NAMED = 5
+"""So many keys that are not ours are called by their names."""
 
 
 @click.command("purge", short_help="Remove the namespace with all that is in it.")
 @click.option("--yes", is_flag=True, help="Yes, remove all of it.")
 @connects
-def purge(target: Callable[[], Target], yes: bool) -> None:
-    """Remove the namespace: all messages, errors and totals in it.
+def purge(target: Callable[..., Target], yes: bool) -> None:
+    """Remove the namespace: all messages, errors and totals in it, and whatever else stands under its name.
 
-    Instances that run join again and begin anew.
+    Without --yes it says what would be removed. Instances that run join again and begin anew.
     """
-    from soloist.inspector import Inspector
     from soloist.store.keys import Keys
     from soloist.store.link import Link
+    from soloist.store.scan import keys_of
     from soloist.store.snapshot import purge as remove
 
-    goal = target()
+    goal = target(purpose=Purpose.REMOVE)
+    link, where = Link(goal.server, 60.0), f"namespace {goal.namespace!r} on {goal.where}"
+    strangers = _strangers(link, goal)
     if not yes:
+        many = _keys(len(keys_of(link, Keys(goal.namespace))))
+        raise UsageError(f"this would remove {where}: {many} ({_contents(goal)}){strangers}. Say --yes if you mean it.")
+    removed = remove(link, Keys(goal.namespace))
+    write(f"{where}: {_keys(removed)} removed{strangers}\n")
+
+
+def _keys(many: int) -> str:
+    return f"{many:,} key{'' if many == 1 else 's'}"
+
+
+def _contents(goal: Target) -> str:
+    from soloist.inspector import Inspector
+
+    try:
         seen = Inspector(goal.server, goal.namespace).snapshot()
-        raise UsageError(
-            f"this would remove namespace {goal.namespace!r} on {goal.where}: messages not "
-            f"handled: {seen.pending + seen.claimed:,}, errors: {seen.errors:,}, and all totals. Say --yes if you mean it."
-        )
-    removed = remove(Link(goal.server, 60.0), Keys(goal.namespace))
-    click.echo(f"namespace {goal.namespace!r} on {goal.where}: {removed} keys removed")
+    except NamespaceError:
+        return "what is in it cannot be read, since not all of it was written by soloist"
+    return f"messages not handled: {seen.pending + seen.claimed:,}, errors: {seen.errors:,}, and all totals"
+
+
+def _strangers(link: "Link", goal: Target) -> str:
+    """The keys under the namespace's name that soloist did not write, said in words; empty if there are none."""
+    from soloist.store.foreign import keys_not_ours
+    from soloist.store.keys import Keys
+
+    found = [harmless(key) for key in keys_not_ours(link, Keys(goal.namespace))]
+    if not found:
+        return ""
+    names = ", ".join(found[:NAMED]) + (", …" if len(found) > NAMED else "")
+    return f", also {len(found):,} that soloist did not write: {names}"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from soloist.cli.connection import Target, connects
+from soloist.cli.numbers import ADDRESS, COUNT, SECONDS, SHARE
 from soloist.cli.output import note, reader_is_gone, write
 from soloist.errors import SoloistError, UsageError
 
@@ -40,18 +41,16 @@ LONELY = 2.0
 @click.option(
     "--interval",
     metavar="SECONDS",
-    type=click.FloatRange(0),
+    type=SECONDS,
     help="Between messages of the default application. 0: as fast as it goes.  [default: 0.5]",
 )
 @click.option(
     "--error-rate",
     metavar="P",
-    type=click.FloatRange(0, 1),
+    type=SHARE,
     help="Share of messages that the default application finds erroneous.  [default: 0.05]",
 )
-@click.option(
-    "--count", metavar="N", type=click.IntRange(1), help="Generate until the namespace has published N in all."
-)
+@click.option("--count", metavar="N", type=COUNT, help="Generate until the namespace has published N in all.")
 @click.option(
     "--until-empty", is_flag=True, help="With --count: exit when N are published and none is pending or claimed."
 )
@@ -65,6 +64,15 @@ LONELY = 2.0
     "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True
 )
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--force", is_flag=True, help="Use a server that throws keys away when its memory is full; messages may be lost."
+)
+@click.option(
+    "--health-port",
+    metavar="[HOST:]PORT",
+    type=ADDRESS,
+    help="Answer GET /livez and /readyz of this process there; the host is 127.0.0.1 unless named.",
+)
 @connects
 def run(
     target: Callable[..., Target],
@@ -73,6 +81,8 @@ def run(
     log_level: str,
     log_format: str,
     role: str,
+    force: bool,
+    health_port: tuple[str, int] | None,
     **demo: Any,
 ) -> int:
     """Run one instance: of the default application, or of your own App.
@@ -84,6 +94,7 @@ def run(
     from soloist.events import Events
     from soloist.inspector import Inspector
     from soloist.runtime.instance import Instance, Part
+    from soloist.runtime.wellness import HealthPort, Systemd, Wellness
     from soloist.store.fitness import check_fit
 
     if demo["until_empty"] and demo["count"] is None:
@@ -91,7 +102,7 @@ def run(
     logs.set_up(log_level, log_format)
     app = _own_app(module_app, demo) if module_app else _default_app(demo)
     goal = target(app.name, needs_connection=module_app is not None)
-    check_fit(goal.server, embedded=goal.embedded)
+    check_fit(goal.server, goal.about, force=force, embedded=goal.embedded)
     if not as_events:
         write(f"namespace {goal.namespace} on {goal.where}\n")
     account = told(as_events)
@@ -101,12 +112,19 @@ def run(
     received = _listen_for_signals(instance)
     if demo["count"] is not None:
         _say_if_published(Inspector(goal.server, goal.namespace).snapshot().published, demo["count"], goal)
+    wellness = Wellness(instance)
+    port = HealthPort(wellness, *health_port) if health_port else None
+    systemd = Systemd(wellness)
     instance.start()
+    if port is not None:
+        port.start()
+    systemd.ready()
     begun = time.monotonic()
     try:
         is_empty = _watch(instance, goal, demo)
         took = time.monotonic() - begun
     finally:
+        systemd.stopping()
         instance.stop()
         account.finish()
     failure = instance.failure or account.failure
@@ -135,8 +153,8 @@ def _own_app(where: str, demo: dict[str, Any]) -> "App":
     module_name, colon, attribute = where.partition(":")
     if not colon or not module_name or not attribute:
         raise UsageError(f"{where!r} is not MODULE:APP (for example shop.orders:app).")
-    sys.path.insert(0, str(Path.cwd()))
     try:
+        sys.path.insert(0, str(Path.cwd()))
         found = getattr(importlib.import_module(module_name), attribute)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
@@ -148,14 +166,14 @@ def _own_app(where: str, demo: dict[str, Any]) -> "App":
         raise UsageError(f"{where}: module {module_name!r} has no {attribute!r}.") from None
     except SoloistError:
         raise
-    except Exception as error:  # noqa: BLE001 - a module of the user's may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a module of the user's may raise anything
         raise UsageError(f"{where}: importing it failed: {_told(error)}.") from None
     if not isinstance(found, App):
         raise UsageError(f"{where}: {attribute!r} is a {type(found).__name__}, not a soloist.App.")
     return found
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     """What went wrong in a module of the user's, and where."""
     if isinstance(error, SyntaxError):
         return f"SyntaxError: {error}"  # which names file and line
@@ -225,4 +243,7 @@ def _report(messages: int, seconds: float, as_events: bool) -> None:
         f"all {messages:,} messages of the namespace are handled, {seconds:.2f} s after this instance joined: "
         f"{messages / seconds:,.0f} a second"
     )
-    click.echo(text, err=as_events)
+    if as_events:
+        note(text)
+    else:
+        write(f"{text}\n")

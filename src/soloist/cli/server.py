@@ -2,6 +2,8 @@
 
 import click
 
+from soloist.cli.output import write
+
 NEGATIVE = 1
 
 
@@ -16,10 +18,9 @@ def start() -> None:
     from soloist import embedded
 
     held = embedded.acquire()
-    click.echo(
-        f"{'started' if held.started else 'it runs already'}: port {held.port}, process {held.pid}, in {held.folder}"
-    )
     held.release()
+    state = "started" if held.started else "it runs already"
+    write(f"{state}: port {held.port}, process {held.pid}, in {held.folder}\n")
 
 
 @server.command("stop")
@@ -27,7 +28,7 @@ def stop() -> None:
     """Stop it now, whoever uses it. Its data stays."""
     from soloist import embedded
 
-    click.echo("stopped; instances that still use it start it again" if embedded.stop() else "it did not run")
+    write("stopped; instances that still use it start it again\n" if embedded.stop() else "it did not run\n")
 
 
 @server.command("status")
@@ -37,7 +38,7 @@ def status() -> int:
 
     found = embedded.status()
     if found is None:
-        click.echo("it does not run")
+        write("it does not run\n")
         return NEGATIVE
-    click.echo(f"runs: port {found.port}, process {found.pid}, {found.version}, in {found.folder}")
+    write(f"runs: port {found.port}, process {found.pid}, {found.version}, in {found.folder}\n")
     return 0

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from soloist.embedded import probe
+from soloist.embedded.linger import linger
 from soloist.embedded.locks import RETRY_S, FileLock, is_held
 from soloist.embedded.state import ServerInfo, State, unusable
 from soloist.errors import EmbeddedServerError
@@ -86,6 +87,7 @@ class Embedded:
 
 def acquire(folder: Path | None = None) -> Embedded:
     """Use the embedded server of this user on this machine; start it if it does not run."""
+    linger()  # a value that cannot be read is refused before anything is begun
     state = State.locate(folder)
     state.prepare()
     return Embedded(state)

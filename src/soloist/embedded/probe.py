@@ -33,7 +33,8 @@ def ping(port: int, password: str, within: float = TIMEOUT_S) -> Answer:
         return Answer.LOADING
     if reply.startswith(b"-BUSY"):
         return Answer.SILENT
-    return Answer.READY if reply == b"+PONG" else Answer.ABSENT
+    # Its disk is full: it took our password, and can be read. Whoever wants to write is told by the server itself.
+    return Answer.READY if reply == b"+PONG" or reply.startswith(b"-MISCONF") else Answer.ABSENT
 
 
 def version(port: int, password: str) -> str:

@@ -80,7 +80,8 @@ class ServerProcess:
         raise EmbeddedServerError(
             f"The embedded server, {self._binary}, {failure} in {self._state.folder}; {said}\n"
             f"If it is the data that it cannot read, move {self._state.data} away; "
-            "otherwise name another server program with SOLOIST_SERVER, or a running server with --url."
+            "otherwise name another folder with SOLOIST_HOME, another server program with SOLOIST_SERVER, or a running "
+            "server with --url."
         )
 
     @property

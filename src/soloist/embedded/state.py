@@ -7,6 +7,7 @@ the moment between its creation and a chmod; and it is replaced in one step, so 
 
 import json
 import os
+import pwd
 import stat
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -160,8 +161,9 @@ def _default_folder() -> Path:
     if state_home.is_absolute():
         return state_home / "soloist"
     try:
-        return Path.home() / ".local" / "state" / "soloist"
-    except RuntimeError as error:
+        # Not Path.home(): an empty HOME would be the root of the file system.
+        return Path(os.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir, ".local", "state", "soloist")
+    except KeyError as error:
         raise EmbeddedServerError(
             f"The embedded server needs a folder, but this user has no home folder: {ELSEWHERE}."
         ) from error

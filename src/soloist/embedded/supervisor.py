@@ -16,13 +16,11 @@ from pathlib import Path
 
 from soloist.embedded.binary import find_server
 from soloist.embedded.leftover import end_leftover
+from soloist.embedded.linger import linger
 from soloist.embedded.locks import FileLock
 from soloist.embedded.server import ServerProcess
 from soloist.embedded.state import State, unusable
 from soloist.errors import EmbeddedServerError
-
-LINGER_S = 10.0
-"""How long the server stays without a user. Shorter, and a row of commands in a shell starts it again for each."""
 
 TICK_S = 0.1
 """How often it looks for users and requests. The end of the server and signals wake it at once."""
@@ -125,7 +123,7 @@ def main(folder: str, descriptor: int) -> int:
     os.umask(0o077)
     os.chdir(folder)  # hold no one's mounted disk
     state = State(Path(folder))
-    supervisor = Supervisor(state, float(os.environ.get("SOLOIST_EMBEDDED_LINGER", LINGER_S)))
+    supervisor = Supervisor(state, linger())
     try:
         started = supervisor.start()
     except EmbeddedServerError as error:

@@ -1,20 +1,30 @@
 """Is a server fit for us? Read from INFO, since managed servers forbid CONFIG."""
 
 import logging
+import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from statistics import median
 
-from soloist.errors import Defect, Forbidden, SoloistError, UnfitServer
+from soloist.errors import Defect, Denied, Forbidden, SoloistError, Unavailable, UnfitServer
 from soloist.store.keys import PREFIX, Keys
 from soloist.store.link import Link
 from soloist.store.replies import text
-from soloist.store.server import Server
+from soloist.store.server import NEW_ENOUGH, Server
 
 OLDEST = (7, 0)
 FIRST_CONTACT = 2.0
-PINGS = 20
+"""Seconds for one step of the first contact: connecting, one question."""
+
+FIRST_CONTACT_IN_ALL = 3.5
+"""Seconds for all of it: a name may have many addresses, and something may answer so slowly that no step ends."""
+
+QUESTIONS = 20
+"""How often the doctor asks to learn how long it takes. It asks for TIME: PING is refused while the disk is full."""
+
+NAME_IT = "Is a Redis or Valkey server running there? Name the right one with --url, or --addr HOST:PORT."
 
 log = logging.getLogger("soloist")
 
@@ -29,12 +39,19 @@ class Severity(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """One thing that was looked at.
+
+    Attributes:
+        forced: somebody who knows better may use the server all the same (--force).
+        reads: a server with this finding can be read from.
+    """
 
     what: str
     severity: Severity
     says: str
     remedy: str = ""
+    forced: bool = False
+    reads: bool = False
 
 
 def info(link: Link) -> dict[str, str]:
@@ -64,17 +81,16 @@ def static_findings(about: dict[str, str]) -> list[Finding]:
     findings = [
         Finding("version", Severity.OK, name)
         if compatible >= OLDEST
-        else Finding("version", Severity.UNFIT, f"{name} is too old", "Use Redis 7.0 or newer, or Valkey 8 or newer.")
+        else Finding("version", Severity.UNFIT, f"{name} is too old", NEW_ENOUGH)
     ]
-    if about.get("role", "master") != "master":
+    if about.get("redis_mode") == "sentinel":
+        says = "this is a Sentinel, which keeps no data"
+        findings.append(Finding("role", Severity.UNFIT, says, "Name the server that it watches over."))
+    elif about.get("role", "master") != "master":
         primary = f"{about.get('master_host', '?')}:{about.get('master_port', '?')}"
-        findings.append(Finding("role", Severity.UNFIT, "this is a read-only replica", f"Name its primary, {primary}."))
-    policy = about.get("maxmemory_policy", "noeviction")
-    if policy == "noeviction" or about.get("maxmemory", "0") == "0":
-        findings.append(Finding("eviction", Severity.OK, policy))
-    else:
-        says = f"maxmemory-policy is {policy}: when memory is full the server would throw away messages or leases"
-        findings.append(Finding("eviction", Severity.UNFIT, says, "Set maxmemory-policy to noeviction."))
+        says = "this is a read-only replica"
+        findings.append(Finding("role", Severity.UNFIT, says, f"Name its primary, {primary}.", reads=True))
+    findings.append(_eviction(about))
     if about.get("aof_enabled") == "1":
         findings.append(Finding("persistence", Severity.OK, "append-only file"))
     else:
@@ -83,25 +99,74 @@ def static_findings(about: dict[str, str]) -> list[Finding]:
     return findings
 
 
-def first_contact(server: Server) -> dict[str, str]:
-    """Whether a Redis answers there and lets us in; what INFO says of it."""
+def evicts(about: dict[str, str]) -> bool:
+    """Whether the server would throw keys of ours away when its memory is full.
+
+    volatile-* evicts keys with an expiry only. Ours have none (a contract test looks at the scripts), and when nothing
+    is left to evict such a server refuses writes, as with noeviction.
+    """
+    return about.get("maxmemory", "0") != "0" and about.get("maxmemory_policy", "").startswith("allkeys-")
+
+
+def _eviction(about: dict[str, str]) -> Finding:
+    policy = about.get("maxmemory_policy", "noeviction")
+    if not evicts(about):
+        return Finding("eviction", Severity.OK, policy)
+    says = f"maxmemory-policy is {policy}: when memory is full the server throws messages away"
+    return Finding("eviction", Severity.UNFIT, says, "Set maxmemory-policy to noeviction.", forced=True, reads=True)
+
+
+def first_contact(server: Server, within: float | None = FIRST_CONTACT_IN_ALL) -> dict[str, str]:
+    """Whether a Redis answers there and lets us in; what INFO says of it.
+
+    Args:
+        within: seconds for all of it; None for as long as it takes (the embedded server may have to be started).
+    """
+    outcome: list[dict[str, str] | Exception] = []
+    asking = threading.Thread(target=lambda: outcome.append(_ask(server)), name="first-contact", daemon=True)
+    asking.start()
+    asking.join(within)
+    about = outcome[0] if outcome else Unavailable(f"{server} does not answer")
+    if isinstance(about, Unavailable) and not about.refused:
+        raise Unavailable(f"{about}. {NAME_IT}") from None
+    if isinstance(about, Exception):
+        raise about
+    return about
+
+
+def _ask(server: Server) -> dict[str, str] | Exception:
     link = Link(server, FIRST_CONTACT)
     try:
-        link.command("PING")
+        with suppress(Denied):  # who may not ask that is let in all the same
+            link.command("TIME")
         return info(link)
     except Defect as error:
-        raise UnfitServer(f"{server}: what answers there is no Redis: {error}") from None
+        return UnfitServer(f"{server}: what answers there is no Redis ({_quoted(error)}). {NAME_IT}")
+    except Exception as error:  # noqa: BLE001 - raised by the one who waits
+        return error
     finally:
         link.close()
 
 
-def check_fit(server: Server, *, embedded: bool = False) -> None:
-    """Refuse, with the remedy, what cannot work."""
-    about = first_contact(server)
+def _quoted(error: Defect) -> str:
+    """What was answered, without the name of the server; a stranger may say a lot."""
+    return str(error).partition(" answered: ")[2][:80]
+
+
+def refuse_unfit(server: Server, about: dict[str, str], *, writes: bool = True) -> None:
+    """Refuse, with the remedy, what cannot work at all."""
     for finding in static_findings(about):
-        if finding.severity is Severity.UNFIT:
+        if finding.severity is Severity.UNFIT and not finding.forced and (writes or not finding.reads):
             raise UnfitServer(f"{server}: {finding.says}. {finding.remedy}")
-        if finding.severity is Severity.WARNING and not embedded:
+
+
+def check_fit(server: Server, about: dict[str, str], *, force: bool = False, embedded: bool = False) -> None:
+    """Refuse, with the remedy, where messages would not be safe; say what else should be known."""
+    for finding in static_findings(about):
+        if finding.severity is Severity.UNFIT and not (finding.forced and force):
+            anyway = " To use it all the same, and lose messages when its memory is full, say --force." * finding.forced
+            raise UnfitServer(f"{server}: {finding.says}. {finding.remedy}{anyway}")
+        if finding.severity is not Severity.OK and not embedded:
             log.warning("server.%s says=%r remedy=%r", finding.what, finding.says, finding.remedy)
 
 
@@ -117,11 +182,11 @@ def examine(server: Server, namespace: str) -> list[Finding]:
 
 def _latency(link: Link) -> Finding:
     trips = []
-    for _ in range(PINGS):
+    for _ in range(QUESTIONS):
         sent = time.monotonic()
-        link.command("PING")
+        link.command("TIME")
         trips.append((time.monotonic() - sent) * 1000)
-    says = f"median {median(trips):.2f} ms, worst {max(trips):.2f} ms of {PINGS}"
+    says = f"median {median(trips):.2f} ms, worst {max(trips):.2f} ms of {QUESTIONS}"
     if median(trips) > 50:
         return Finding("latency", Severity.WARNING, says, "Raise --heartbeat and --lease: takeovers get slower.")
     return Finding("latency", Severity.OK, says)
@@ -162,8 +227,11 @@ def _permissions(link: Link, keys: Keys) -> list[Finding]:
     for what, command, severity, remedy in tries:
         try:
             link.command(*command)
-        except SoloistError as error:
+        except Denied as error:
             findings.append(Finding(what, severity, f"refused: {error}", remedy))
+        except SoloistError as error:
+            # A replica, a full disk: no permission mends that.
+            findings.append(Finding(what, severity, f"refused: {error}"))
         else:
             findings.append(Finding(what, Severity.OK, "allowed"))
     return findings

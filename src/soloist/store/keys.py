@@ -4,6 +4,35 @@ from collections.abc import Iterable
 
 PREFIX = "soloist:"
 
+TYPES = {
+    "meta": "hash",
+    "kinds": "set",
+    "paused": "hash",
+    "instances": "zset",
+    "drainers": "zset",
+    "wills": "hash",
+    "line": "hash",
+    "term": "hash",
+    "attempts": "hash",
+    "errors": "hash",
+    "errors:by_time": "zset",
+    "totals": "hash",
+    "log": "stream",
+    "history": "stream",
+}
+"""Every key that a namespace has once, without what all begin with, and its type."""
+
+TYPES_PER = {
+    "instance:": "hash",
+    "claimed:": "hash",
+    "drained:": "hash",
+    "pending:": "list",
+    "again:": "list",
+    "suspect:": "list",
+    "bell:": "list",
+}
+"""What keys begin with that there are for each instance or kind, and their type."""
+
 
 class Keys:
     """The keys of one namespace: `soloist:{NAMESPACE}:…`."""
@@ -24,7 +53,18 @@ class Keys:
         self.errors_by_time = base + "errors:by_time"
         self.totals = base + "totals"
         self.log = base + "log"
+        self.history = base + "history"
         self.alive = base + "alive:"
+
+    @property
+    def single(self) -> list[str]:
+        """The keys that there are once."""
+        return [self.base + name for name in TYPES]
+
+    def type_of(self, key: str) -> str | None:
+        """The type that a key of this namespace has; None if it is none of ours."""
+        name = key.removeprefix(self.base)
+        return TYPES.get(name) or next((each for start, each in TYPES_PER.items() if name.startswith(start)), None)
 
     def instance(self, instance: str) -> str:
         return f"{self.base}instance:{instance}"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from soloist.settings import Settings
-from soloist.store import replies
+from soloist.store import foreign, replies
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.script import Script, Value
@@ -140,7 +140,9 @@ def next_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: T
         more_keys=keys.of_kinds(kinds),
         more_args=[*heads, *values],
     )
-    answer = replies.word(reply, "next", "OK", "AGAIN")
+    answer = replies.word(reply, "next", "OK", "AGAIN", "FOREIGN")
+    if answer == "FOREIGN":
+        raise foreign.in_the_way(keys, replies.text(reply[1]))
     _, stamp, envelopes, attempts, hold = reply
     counted = iter(attempts)
     return Claimed(

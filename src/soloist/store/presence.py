@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from soloist.errors import Defect, Denied, NamespaceError
 from soloist.settings import Settings
-from soloist.store import replies
+from soloist.store import foreign, replies
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.script import Script, Value
@@ -79,6 +79,16 @@ def join(link: Link, keys: Keys, who: Who, settings: Settings) -> Joined:
             "instance": keys.instance(who.id),
             "kinds": keys.kinds,
             "log": keys.log,
+            "instances": keys.instances,
+            "drainers": keys.drainers,
+            "line": keys.line,
+            "term": keys.term,
+            "paused": keys.paused,
+            "attempts": keys.attempts,
+            "totals": keys.totals,
+            "errors": keys.errors,
+            "errors_by_time": keys.errors_by_time,
+            "history": keys.history,
         },
         args={
             "id": who.id,
@@ -90,19 +100,19 @@ def join(link: Link, keys: Keys, who: Who, settings: Settings) -> Joined:
             "claim_lease_ms": settings.claim_lease_ms,
             "interval_ms": settings.heartbeat_ms,
         },
+        more_keys=keys.of_kinds(who.kinds),
         more_args=who.kinds,
     )
-    answer = replies.word(reply, "join", "OK", "FORBIDDEN", "PROTOCOL", "APP", "EMPTY", "TAKEN")
+    answer = replies.word(reply, "join", "OK", "FORBIDDEN", "PROTOCOL", "APP", "FOREIGN", "EMPTY", "TAKEN")
     if answer == "FORBIDDEN":
         raise Denied(
             f"the server's ACL forbids us {replies.text(reply[1])}, which our scripts use on {keys.base}*. "
             f"Allow +@read +@write on these keys; `soloist doctor` says what else is needed."
         )
     if answer == "PROTOCOL":
-        raise NamespaceError(
-            f"namespace {keys.namespace!r} speaks version {replies.text(reply[1])} of the protocol, this soloist "
-            f"{PROTOCOL}. Update the older side, or name another namespace."
-        )
+        raise _another_protocol(keys, replies.text(reply[1]))
+    if answer == "FOREIGN":
+        raise foreign.before_us(keys, replies.text(reply[1]))
     if answer == "APP":
         raise NamespaceError(
             f"namespace {keys.namespace!r} belongs to the App {replies.text(reply[1])!r}, not to {who.app!r}. "
@@ -114,6 +124,20 @@ def join(link: Link, keys: Keys, who: Who, settings: Settings) -> Joined:
     if answer == "TAKEN":
         raise Defect(f"the id {who.id} was taken")
     return Joined(int(reply[1]), replies.text(reply[2]), int(reply[3]))
+
+
+def check_protocol(link: Link, keys: Keys) -> None:
+    """Refuse a namespace of another version to those who look or ask without joining."""
+    spoken = link.command("HGET", keys.meta, "protocol")
+    if spoken is not None and spoken != str(PROTOCOL).encode():
+        raise _another_protocol(keys, spoken.decode(errors="replace"))
+
+
+def _another_protocol(keys: Keys, spoken: str) -> NamespaceError:
+    return NamespaceError(
+        f"namespace {keys.namespace!r} speaks version {spoken} of the protocol, this soloist {PROTOCOL}. "
+        f"Update the older side, or name another namespace with --namespace."
+    )
 
 
 def beat(

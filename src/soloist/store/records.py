@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from soloist.store import replies
+from soloist.store import foreign, replies
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.script import Script
@@ -37,9 +37,12 @@ class Drained:
 
 def parse(message_id: bytes, stored: bytes) -> Record:
     """Take a stored record apart."""
-    failed_us, length, rest = stored.split(b" ", 2)
-    end = int(length)
-    return Record(message_id.decode(), int(failed_us), rest[:end], rest[end:])
+    try:
+        failed_us, length, rest = stored.split(b" ", 2)
+        end = int(length)
+        return Record(message_id.decode(), int(failed_us), rest[:end], rest[end:])
+    except ValueError as error:
+        raise foreign.unreadable_record(message_id.decode(errors="backslashreplace")) from error
 
 
 def drain(link: Link, keys: Keys, drainer: str, limit: int) -> Drained:

@@ -1,5 +1,6 @@
 """Where the server is, said without its password, and what an answer of the client library means."""
 
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,7 @@ from redis.backoff import NoBackoff
 from redis.connection import Connection, SSLConnection, UnixDomainSocketConnection, parse_url
 from redis.retry import Retry
 
-from soloist.errors import Defect, Denied, Forbidden, ServerError, Unavailable, UsageError
+from soloist.errors import Defect, Denied, Forbidden, ForeignData, SoloistError, Unavailable, UnfitServer, UsageError
 
 NOT_NOW = (
     "LOADING",
@@ -27,6 +28,20 @@ NOT_NOW = (
 """What a server says that will be well again by itself, or once somebody mends it."""
 
 WHERE_IT_GOES = "A password goes into --url redis://:PASSWORD@HOST:PORT or SOLOIST_URL."
+
+PASSWORDS = {
+    "without any password configured": "it wants no password, but one is given. Leave it out of --url or SOLOIST_URL.",
+    "invalid username-password": "user or password is wrong. Mend them in --url or SOLOIST_URL.",
+}
+"""A part of what a server or the client library says of a password, and what it means to the person who gave it."""
+
+NEW_ENOUGH = "Use Redis 7.0 or newer, or Valkey 8 or newer."
+
+NOT_OURS = ("WRONGTYPE", "ERR hash value is not an integer")
+"""What it says of a key that somebody else has written."""
+
+CONNECTING = re.compile(r"^Error -?\d+ connecting to .*?\. (?=[A-Z])")
+"""What the client library says before the reason, and we have said already."""
 
 NOT_NOW_ERRORS = (
     exceptions.BusyLoadingError,
@@ -108,7 +123,7 @@ class Server:
             self._use(self._recover())
         return True
 
-    def meaning(self, error: Exception, *, connecting: bool = False) -> ServerError | Defect:
+    def meaning(self, error: Exception, *, connecting: bool = False) -> SoloistError:
         """What an error of the client library means to us. Never contains the password.
 
         Args:
@@ -118,15 +133,25 @@ class Server:
         text = str(error)
         if isinstance(error, NOT_NOW_ERRORS) or text.split(" ", 1)[0] in NOT_NOW:
             return Unavailable(f"{self} is not ready: {text}", refused=True)
+        if text.startswith(NOT_OURS):
+            return ForeignData(f"{self}: a key of this namespace was written by somebody else: {text}")
+        if isinstance(error, exceptions.AskError):  # also MOVED
+            return UnfitServer(f"{self} is a node of a Cluster, which is not supported yet. Name a single server.")
+        if "Error compiling script" in text:
+            return UnfitServer(f"{self} cannot read our scripts: it is too old. {NEW_ENOUGH}")
         not_allowed = isinstance(error, exceptions.NoPermissionError) or "ACL failure in script" in text
         if isinstance(error, exceptions.AuthenticationError) or "unauthenticated" in text:
-            return Forbidden(f"{self} refuses us: {text.rstrip('.')}. {WHERE_IT_GOES}")
+            why = next(
+                (says for part, says in PASSWORDS.items() if part in text), f"{text.rstrip('.')}. {WHERE_IT_GOES}"
+            )
+            return Forbidden(f"{self} refuses us: {why}")
         if not_allowed:
             return Denied(f"{self} refuses us: {text}")
         if isinstance(error, exceptions.TimeoutError):
             return Unavailable(f"{self} does not answer")
         if isinstance(error, exceptions.ResponseError) and connecting:
-            return Forbidden(f"{self} refuses us: {text}")
+            database = " Name another with --db, or at the end of --url." if "DB index" in text else ""
+            return Forbidden(f"{self} refuses us: {text.rstrip('.')}.{database}")
         if isinstance(error, exceptions.ConnectionError | OSError):
-            return Unavailable(f"{self} cannot be reached: {text}")
+            return Unavailable(f"{self} cannot be reached: {CONNECTING.sub('', text).rstrip('.')}")
         return Defect(f"{self} answered: {text}")

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from soloist.store import replies
+from soloist.errors import ForeignData
+from soloist.store import foreign, replies
 from soloist.store.keys import PREFIX, Keys
 from soloist.store.link import Link
+from soloist.store.scan import keys_of, scan
 from soloist.store.script import Script
 
 SNAPSHOT, PURGE = Script("snapshot"), Script("purge")
@@ -97,7 +99,10 @@ def snapshot(link: Link, keys: Keys, found: Found | None = None) -> Seen:
             more_args=[*found.instances, *found.drainers, *found.kinds],
         )
         if replies.word(reply, "snapshot", "OK", "CHANGED") == "OK":
-            return _seen(reply, found)
+            try:
+                return _seen(reply, found)
+            except (ValueError, IndexError) as error:
+                raise foreign.unreadable(keys, error) from error
         found = Found(*(replies.texts(part) for part in reply[1:]))
 
 
@@ -133,25 +138,25 @@ def _published(head: bytes) -> int | None:
 
 def namespaces(link: Link) -> list[str]:
     """The namespaces on this server, by the `meta` key that each of them has."""
-    found = {key[len(PREFIX) + 1 :].split(b"}", 1)[0].decode() for key in _scan(link, f"{PREFIX}{{*}}:meta")}
-    return sorted(found)
+    found = {key[len(PREFIX) + 1 :].split(b"}", 1)[0] for key in scan(link, f"{PREFIX}{{*}}:meta")}
+    return sorted(name.decode(errors="backslashreplace") for name in found)
 
 
 def purge(link: Link, keys: Keys) -> int:
     """Remove a namespace; answers how many keys there were."""
-    pattern = "".join(f"\\{letter}" if letter in "*?[]\\" else letter for letter in keys.base) + "*"
-    found = [key.decode() for key in _scan(link, pattern)]
+    found = keys_of(link, keys)
     if not found:
         return 0
-    reply = PURGE.call(link, keys={}, args={}, more_keys=found)
+    # And what instances at work may make meanwhile: messages without a namespace would be left behind.
+    ours = [key.encode() for key in (*keys.single, *keys.of_kinds(_kinds(link, keys)))]
+    # The client sends bytes as they are: a stranger's key need not be text.
+    reply = PURGE.call(link, keys={}, args={}, more_keys=cast("list[str]", sorted({*found, *ours})))
     replies.word(reply, "purge", "OK")
     return int(reply[1])
 
 
-def _scan(link: Link, pattern: str) -> list[bytes]:
-    cursor, found = b"0", set[bytes]()
-    while True:
-        cursor, keys = link.command("SCAN", cursor, "MATCH", pattern, "COUNT", 1000)
-        found.update(keys)
-        if cursor == b"0":
-            return sorted(found)
+def _kinds(link: Link, keys: Keys) -> list[str]:
+    try:
+        return replies.texts(link.command("SMEMBERS", keys.kinds))
+    except ForeignData:
+        return []

@@ -43,10 +43,12 @@ local names = { unpack(ARGV, 12) }
 -- include: wills
 -- include: judge
 -- include: kinds
+-- include: types
 -- include: log
 -- include: line
 -- include: look
 local lists = kind_lists(10, names)
+meet({ wills, line, instance, term_key, totals, paused }, { instances, drainers }, log, lists)
 
 local presence = role == 'drainer' and drainers or instances
 local heard = read_heard(instance)
@@ -78,7 +80,7 @@ if term.deadline > now + term.lease then
 end
 if term.holder == id and not may_generate and (named == 0 or named == term.number) then
   redis.call('HSET', term_key, 'instance', '', 'deadline', 0)
-  note(log, 'event', 'resigned', 'instance', id, 'term', term.number)
+  note(log, 'event', 'resigned', 'number', heard.number, 'instance', id, 'term', term.number)
 elseif term.holder == id and named == term.number then
   answer = held[6] == held[1] and 'asked' or 'generator'
   redis.call('HSET', term_key, 'deadline', now + lease_ms, 'lease', lease_ms, 'renewed', now)
@@ -87,7 +89,7 @@ elseif term.holder == id then
 elseif named > 0 then
   answer = 'superseded'
   redis.call('HINCRBY', totals, 'superseded:beat', 1)
-  note(log, 'event', 'superseded', 'what', 'beat', 'instance', id, 'term', named)
+  note(log, 'event', 'superseded', 'what', 'beat', 'number', heard.number, 'instance', id, 'term', named)
 elseif may_generate and role == 'instance' then
   local holder_known = others[term.holder] ~= nil
   local open = not holder_known or (term.deadline < now and judges.by_lease(term.lease)) or others[term.holder].dead_by_will
@@ -97,7 +99,7 @@ elseif may_generate and role == 'instance' then
     redis.call('HSET', term_key, 'term', term.number + 1, 'instance', id, 'deadline', now + lease_ms, 'lease', lease_ms,
       'call', 0, 'tag', tag, 'since', now, 'renewed', now, 'takeover_ms', takeover_ms, 'asked', 0)
     redis.call('HSETNX', term_key, 'seq', 0)
-    note(log, 'event', 'elected', 'instance', id, 'term', term.number + 1, 'takeover_ms', takeover_ms)
+    note(log, 'event', 'elected', 'number', heard.number, 'instance', id, 'term', term.number + 1, 'takeover_ms', takeover_ms)
   elseif holder_known and term.deadline >= now then
     wake = math.min(wake, term.deadline - now + 1)
   end

@@ -18,6 +18,8 @@ local ids = { unpack(ARGV, 2) }
 -- include: clock
 -- include: chunks
 -- include: wills
+-- include: types
+meet({ wills, drained, totals }, { drainers })
 
 if not redis.call('ZSCORE', drainers, id) then return { 'SUPERSEDED' } end
 clear_mark(wills, id)

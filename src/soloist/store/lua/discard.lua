@@ -16,7 +16,9 @@ local named = { unpack(ARGV, 1) }
 -- include: clock
 -- include: chunks
 -- include: records
+-- include: types
 -- include: log
+meet({ errors, totals }, { errors_by_time }, log)
 
 local found = {}
 for i = 1, #named, 2 do

@@ -21,7 +21,9 @@ local id, limit = ARGV[1], tonumber(ARGV[2])
 -- include: clock
 -- include: chunks
 -- include: wills
+-- include: types
 local MOST_BYTES = 1048576
+meet({ wills, errors, drained }, { drainers, errors_by_time })
 
 if not redis.call('ZSCORE', drainers, id) then return { 'SUPERSEDED' } end
 clear_mark(wills, id)

@@ -19,6 +19,8 @@ local named = tonumber(ARGV[1])
 -- include: clock
 -- include: line
 -- include: log
+-- include: types
+meet({ line, term_key }, { instances }, log)
 
 local held = redis.call('HMGET', term_key, 'term', 'instance')
 local term, holder = tonumber(held[1] or 0), held[2] or ''

@@ -37,7 +37,10 @@ local names = { unpack(ARGV, 3) }
 -- include: unknown
 -- include: farewell
 -- include: log
+-- include: types
 local lists = kind_lists(13, names)
+meet({ keys.wills, keys.line, keys.instance, keys.claimed, keys.drained, keys.term, keys.attempts, keys.errors },
+  { keys.instances, keys.drainers, keys.errors_by_time }, keys.log, lists)
 
 if not redis.call('ZSCORE', keys.instances, id) and not redis.call('ZSCORE', keys.drainers, id) then return { 'GONE' } end
 local envelopes = in_order(redis.call('HVALS', keys.claimed))

@@ -28,6 +28,7 @@
 --   OK stamp envelopes attempts hold      applied; attempts: id, deaths, retries of those claimed that have any;
 --                                         hold: 1 = claim no more until nothing is held, a suspect waits
 --   AGAIN stamp envelopes attempts hold   it was applied before; the envelopes are all that the caller holds now
+--   FOREIGN list                          applied; nothing was claimed: what stands at the head of that list is no envelope
 --   KINDS name                            gives back a message of a kind that was not given: nothing was changed
 --   SUPERSEDED                            presence gone, turn or stamp do not fit, or an id is not claimed: be reborn
 local instances, wills, instance, claimed, attempts = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -42,6 +43,7 @@ local kinds_count, values, first_value = tonumber(ARGV[6]), ARGV, 7
 -- include: records
 -- include: log
 -- include: claim
+-- include: types
 
 local names, groups, at = {}, {}, first_value + 5 * kinds_count
 for i = 1, kinds_count do
@@ -51,10 +53,11 @@ for i = 1, kinds_count do
     failed = tonumber(values[from + 3]), back = tonumber(values[from + 4]) }
 end
 local lists = kind_lists(11, names)
+meet({ wills, instance, claimed, attempts, totals, errors, paused }, { instances, errors_by_time }, log, lists)
 
 local function superseded()
   redis.call('HINCRBY', totals, 'superseded:next', 1)
-  note(log, 'event', 'superseded', 'what', 'next', 'instance', id)
+  note(log, 'event', 'superseded', 'what', 'next', 'number', redis.call('HGET', instance, 'number') or 0, 'instance', id)
   return { 'SUPERSEDED' }
 end
 if not redis.call('ZSCORE', instances, id) then return superseded() end
@@ -101,10 +104,11 @@ give_back(lists, attempts, returned, max_attempts)
 count(totals, instance, groups)
 
 local new_stamp = text_us(now_us)
-local envelopes, hold = claim(lists, groups, redis.call('HLEN', claimed), seen[4])
+local envelopes, hold, foreign = claim(lists, groups, redis.call('HLEN', claimed), seen[4])
 redis.call('HSET', instance, 'turn', turn, 'stamp', new_stamp, 'before', stamp)
 clear_mark(wills, id, #envelopes > 0 and heartbeat_ms or nil)
 for _, name in ipairs(names) do
   if work_in(lists[name]) > 0 and redis.call('HEXISTS', paused, 'kind:' .. name) == 0 then ring(lists[name]) end
 end
+if foreign then return { 'FOREIGN', foreign } end
 return { 'OK', new_stamp, envelopes, attempts_of(attempts, envelopes), hold and 1 or 0 }

@@ -15,7 +15,9 @@ local pause = ARGV[1] == '1'
 local names = { unpack(ARGV, 2) }
 -- include: kinds
 -- include: log
+-- include: types
 local lists = kind_lists(3, names)
+meet({ paused }, {}, log, lists)
 
 local changed = 0
 for _, name in ipairs(names) do

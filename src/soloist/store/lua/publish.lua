@@ -40,11 +40,15 @@ local envelopes, offset = ARGV, 10 + 2 * kinds_count
 -- include: wills
 -- include: kinds
 -- include: log
+-- include: types
 local lists = kind_lists(8, names)
+meet({ wills, instance, term_key, totals }, { instances }, log, lists)
+redis.call('SCARD', kinds)
 
 local function superseded(...)
   redis.call('HINCRBY', totals, 'superseded:publish', 1)
-  note(log, 'event', 'superseded', 'what', 'publish', 'instance', id, 'term', named)
+  note(log, 'event', 'superseded', 'what', 'publish', 'number', redis.call('HGET', instance, 'number') or 0,
+    'instance', id, 'term', named)
   return { 'SUPERSEDED', ... }
 end
 if not redis.call('ZSCORE', instances, id) then return superseded() end

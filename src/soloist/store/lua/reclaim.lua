@@ -46,7 +46,10 @@ local names = { unpack(ARGV, 6) }
 -- include: unknown
 -- include: farewell
 -- include: log
+-- include: types
 local lists = kind_lists(15, names)
+meet({ keys.wills, keys.line, keys.instance, keys.claimed, keys.drained, keys.term, keys.attempts, keys.errors,
+  keys.totals, keys.judge }, { keys.instances, keys.drainers, keys.errors_by_time }, keys.log, lists)
 
 local deadline = tonumber(redis.call('ZSCORE', keys.instances, id) or redis.call('ZSCORE', keys.drainers, id))
 if not deadline then return { 'GONE' } end

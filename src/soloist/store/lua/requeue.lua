@@ -24,8 +24,10 @@ local values = { unpack(ARGV, 2) }
 -- include: records
 -- include: unknown
 -- include: log
+-- include: types
 local named, names = slice(values, 1, 2 * ids_count), slice(values, 2 * ids_count + 1, #values - 2 * ids_count)
 local lists = kind_lists(5, names)
+meet({ errors, totals }, { errors_by_time }, log, lists)
 
 local found, envelopes, tails = {}, {}, {}
 for i = 1, #named, 2 do

@@ -10,8 +10,9 @@ local function judge(heard)
   }
 end
 local function read_heard(instance_key)
-  local fields = redis.call('HMGET', instance_key, 'beat', 'since', 'will', 'will_since')
+  local fields = redis.call('HMGET', instance_key, 'beat', 'since', 'will', 'will_since', 'number')
   if not fields[1] then return nil end
-  return { beat = tonumber(fields[1]), since = tonumber(fields[2]), will = fields[3], will_since = tonumber(fields[4]) }
+  return { beat = tonumber(fields[1]), since = tonumber(fields[2]), will = fields[3], will_since = tonumber(fields[4]),
+    number = fields[5] }
 end
 local function has_gap(heard, lease) return now < heard.beat or now - heard.beat > lease / 2 end

@@ -12,7 +12,7 @@ local function slice(values, first, count)
   for i = first, first + count - 1 do part[#part + 1] = values[i] end
   return part
 end
-local function id_of(envelope) return string.sub(envelope, 1, string.find(envelope, ' ', 1, true) - 1) end
+local function id_of(envelope) return string.sub(envelope, 1, (string.find(envelope, ' ', 1, true) or 1) - 1) end
 local function kind_of(envelope) return string.match(envelope, '^[^ ]+ ([^ ]+) ') end
 local function in_order(envelopes)
   local numbers = {}

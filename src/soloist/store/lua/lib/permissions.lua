@@ -2,8 +2,8 @@
 -- asks for all of them first. (A contract test compares this list with the scripts.)
 local NEEDED = {
   'DEL', 'EXISTS', 'HDEL', 'HEXISTS', 'HGET', 'HGETALL', 'HINCRBY', 'HKEYS', 'HLEN', 'HMGET', 'HSET', 'HSETNX', 'HVALS',
-  'LINDEX', 'LLEN', 'LPOP', 'LPUSH', 'RPUSH', 'SADD', 'SMEMBERS', 'UNLINK', 'XADD', 'ZADD', 'ZCARD', 'ZRANGE', 'ZREM',
-  'ZSCORE' }
+  'LINDEX', 'LLEN', 'LPOP', 'LPUSH', 'RPUSH', 'SADD', 'SCARD', 'SMEMBERS', 'TYPE', 'UNLINK', 'XADD', 'XLEN', 'ZADD',
+  'ZCARD', 'ZRANGE', 'ZREM', 'ZSCORE' }
 local function first_forbidden(key)
   for _, command in ipairs(NEEDED) do
     if not redis.acl_check_cmd(command, key) then return command end

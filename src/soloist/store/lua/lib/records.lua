@@ -15,7 +15,7 @@ end
 local function store_records(errors, errors_by_time, pairs_of_records)
   local times = {}
   for i = 1, #pairs_of_records, 2 do
-    times[#times + 1] = string.match(pairs_of_records[i + 1], '^(%d+) ')
+    times[#times + 1] = string.match(pairs_of_records[i + 1], '^(%d+) ') or '0' -- somebody else's goes back as it came
     times[#times + 1] = pairs_of_records[i]
   end
   in_chunks(pairs_of_records, function(...) redis.call('HSET', errors, ...) end)
