@@ -1,5 +1,6 @@
 """One real server per kind and pytest worker, one namespace per test, and nothing left behind in it."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from uuid import uuid4
@@ -12,6 +13,20 @@ from soloist.store.link import Link
 from soloist.store.server import Server
 from soloist.store.snapshot import purge
 from tests.servers import KINDS, Kind, PrivateServer, Store, require
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Outside CI, what takes long and is marked so is shown on one server; CI shows everything on both."""
+    if os.environ.get("CI"):
+        return
+    chosen, left_out = [], []
+    for item in items:
+        parameters = getattr(item, "callspec", None)
+        of_another = parameters is not None and KINDS[1] in parameters.params.values()
+        (left_out if of_another and item.get_closest_marker("one_server") else chosen).append(item)
+    if left_out and chosen:  # asked for by name, it runs
+        items[:] = chosen
+        config.hook.pytest_deselected(items=left_out)
 
 
 @pytest.fixture(scope="session")

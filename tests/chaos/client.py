@@ -45,3 +45,13 @@ class Client:
 
     def hang_up(self) -> None:
         self.socket.close()
+
+
+def names(client: Client, name: str) -> Client:
+    """Give the connection a name by which the server lists it."""
+    assert client.ask("CLIENT", "SETNAME", name) == b"OK"
+    return client
+
+
+def is_listed(direct: Client, name: str) -> bool:
+    return f" name={name} " in direct.ask("CLIENT", "LIST").decode()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from soloist.chaos.proxy import FaultProxy
+from soloist.store.keys import Keys
 from tests.chaos.client import Client
 from tests.servers import PrivateServer
 
@@ -41,3 +42,9 @@ def direct(server: PrivateServer) -> Iterator[Client]:
     made = Client(("127.0.0.1", server.port))
     yield made
     made.hang_up()
+
+
+@pytest.fixture
+def key(namespace: str) -> str:
+    """A key that no other test uses."""
+    return Keys(namespace).base + "proxied"

@@ -9,9 +9,11 @@ from tests.model.invariants import Violation
 from tests.model.mutations import MUTATIONS, Mutation
 from tests.servers import Store
 
-HISTORIES = 100
+TELLING = (500_003, 500_029, 500_020, 500_039, 500_012, 500_026, 500_022)
+"""Seeds of histories in which what is rare happens early. They only save time: the others follow."""
+
+SEEDS = (*TELLING, *range(500_000, 500_100))
 LENGTH = 250
-FIRST_SEED = 500_000
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
@@ -22,10 +24,10 @@ def test_the_model_notices(store: Store, monkeypatch: pytest.MonkeyPatch, mutati
         text = script.text.replace(old, new)
         monkeypatch.setattr(script, "text", text)
         monkeypatch.setattr(script, "sha", hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
-    for seed in range(FIRST_SEED, FIRST_SEED + HISTORIES):
+    for histories, seed in enumerate(SEEDS, 1):
         try:
             History(store, seed, rolls_back=seed % 2 == 0).run(LENGTH)
         except Violation as found:
-            print(f"{seed - FIRST_SEED + 1} histories: {str(found).splitlines()[0]}")
+            print(f"{histories} histories: {str(found).splitlines()[0]}")
             return
-    pytest.fail(f"{HISTORIES} histories, and nothing was noticed")
+    pytest.fail(f"{len(SEEDS)} histories, and nothing was noticed")

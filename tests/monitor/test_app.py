@@ -1,6 +1,7 @@
 """The terminal UI, driven by Textual's pilot: what is seen, what keys do, how much is painted."""
 
 import asyncio
+import os
 import re
 import time
 from collections.abc import Callable, Coroutine
@@ -144,6 +145,21 @@ def test_nobody_is_waited_for_longer_than_the_grace(monkeypatch: pytest.MonkeyPa
         stage.children.stubborn = True
         await stage.press("ctrl+c")
         await stage.until(lambda: stage.app.return_value == 130, "it ends")
+        assert stage.children.done[-1] == "kill 1001"
+
+    play(scene, instances=1)
+
+
+def test_a_signal_quits_and_does_not_wait_for_a_terminal_that_takes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Textual would wait for it for ever; so after a while it ends without it, and nobody is left."""
+    monkeypatch.setattr(app_module, "GRACE", -0.8)
+    codes: list[int] = []
+    monkeypatch.setattr(os, "_exit", codes.append)
+    monkeypatch.setattr(app_module.MonitorApp, "on_asked_to_quit", lambda _: None)  # its loop is held
+
+    async def scene(stage: Stage) -> None:
+        stage.app.ask_to_quit()
+        await stage.until(lambda: codes == [0], "it ends")
         assert stage.children.done[-1] == "kill 1001"
 
     play(scene, instances=1)

@@ -239,7 +239,7 @@ def test_an_error_record_is_shown_whole() -> None:
     for part in (
         "message 7-tag",
         "no order in it",
-        "id2, attempt 1",
+        "#2, id2, attempt 1",
         "the body",
         "8 bytes",
         "   File x",

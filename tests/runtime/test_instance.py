@@ -72,6 +72,17 @@ def test_a_term_that_is_lost_is_over_even_if_it_is_not_the_present_one(instance:
     assert not term_of(instance).is_over
 
 
+def test_a_generator_that_was_asked_to_step_down_resigns_however_late(instance: Instance, heard: Heard) -> None:
+    """The server may be away for longer than a lease meanwhile, and come back without the question: a term that is
+    renewed and played by nobody would last for ever.
+    """
+    instance._step_down(term_of(instance))
+    instance._stands_back_until = 0.0  # that was long ago
+
+    wait_until(lambda: heard.names().count("elected") == 2, what="it has resigned, and is elected anew")
+    wait_until(lambda: term_of(instance).seq > 2, what="it publishes again")
+
+
 def test_an_instance_that_redis_forgot_is_reborn_under_a_new_id_with_its_old_number(
     instance: Instance, heard: Heard
 ) -> None:

@@ -13,6 +13,8 @@ MOST = 600
 """Points that are kept."""
 GAP = 3
 """Seconds without a sample that are more than a late one."""
+LEAST = 0.1
+"""Messages a second that are worth a bar in a gap; a few of them, spread over an hour, are not."""
 LONGEST_GAP = 60
 """Of a gap that is longer only so many seconds are drawn."""
 
@@ -90,6 +92,7 @@ def _between(first: Count, last: Count) -> Iterator[Point]:
     if seconds < GAP:
         yield from [Point(published, handled, last.pending)] * seconds
         return
+    handled = handled if handled >= LEAST else 0
     yield Point(published * seconds, handled, first.pending)
     yield from [Point(0, handled, first.pending)] * min(seconds - 2, LONGEST_GAP)
     yield Point(0, handled, last.pending)

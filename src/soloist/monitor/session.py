@@ -14,7 +14,6 @@ from soloist.monitor.watcher import Watcher
 from soloist.settings import Settings
 from soloist.store.server import Server
 
-
 DEFECT = 70
 """Exit code when Textual ended by itself: it has printed why."""
 

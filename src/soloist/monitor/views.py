@@ -71,7 +71,7 @@ def errors(state: State, width: int, height: int) -> list[Line]:
         each = error_line(record)
         lines.append(Line((Span(mark, Tone.KEY), *each.spans), Ground.SELECTED if index == at else Ground.PLAIN))
     lines += [BLANK] * (room - len(lines))
-    return [head, *lines, *_record_lines(state.errors[at], width)[:below]]
+    return [head, *lines, *_record_lines(state.errors[at], state, width)[:below]]
 
 
 def selected(state: State) -> int:
@@ -83,19 +83,20 @@ def record(state: State, width: int, height: int) -> list[Line]:
     """One record in full, scrolled."""
     if not state.errors:
         return [line(Span(" it is not in the error store any more", Tone.DIM))]
-    lines = _record_lines(state.errors[selected(state)], width)
+    lines = _record_lines(state.errors[selected(state)], state, width)
     top = min(state.top, max(0, len(lines) - height))
     return lines[top : top + height]
 
 
-def _record_lines(record: ErrorRecord, width: int) -> list[Line]:
+def _record_lines(record: ErrorRecord, state: State, width: int) -> list[Line]:
     details = record.details
+    number = f"#{state.numbers[details.handler]}, " if details.handler in state.numbers else ""
     facts = [
         ("key", tame(record.key)),
         ("kind", tame(record.kind)),
         ("reason", tame(details.reason[:BODY_WHOLE])),
         ("type", tame(details.type)),
-        ("handler", f"{tame(details.handler)}, attempt {details.attempts}"),
+        ("handler", f"{number}{tame(details.handler)}, attempt {details.attempts}"),
         ("published", date(record.published_at)),
         ("failed", date(record.failed_at)),
     ]

@@ -75,7 +75,9 @@ class Instance:
 
     @property
     def may_generate(self) -> bool:
-        willing = self._part.may_generate and bool(self.app.sources) and not self._quiet
+        term = self._term
+        resigns = self._quiet or (term is not None and term.given_up)
+        willing = self._part.may_generate and bool(self.app.sources) and not resigns
         return willing and time.monotonic() >= self._stands_back_until
 
     @property
@@ -233,6 +235,7 @@ class Instance:
     def _step_down(self, term: PlayedTerm) -> None:
         """Publish no more, and resign with the next beat; for a lease leave the part to others."""
         # kill point: asked to step down
+        term.given_up = True
         term.end()
         self._stands_back_until = time.monotonic() + self.settings.lease
 

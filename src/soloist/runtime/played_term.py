@@ -19,6 +19,8 @@ class PlayedTerm:
         self.ticks = term.ticks
         self.takeover_ms = term.takeover_ms
         self.incarnation = incarnation
+        self.given_up = False
+        """It was asked to step down: it is to be resigned, not renewed."""
         self._changed = threading.Condition()
         self._over = False
         self._until = permitted_until(sent, lease)
