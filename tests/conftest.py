@@ -16,14 +16,16 @@ from tests.servers import KINDS, Kind, PrivateServer, Store, require
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Outside CI, what takes long and is marked so is shown on one server; CI shows everything on both."""
+    """Outside CI, real processes, and what else is marked one_server, are shown on one server; CI uses both for all."""
     if os.environ.get("CI"):
         return
-    chosen, left_out = [], []
+    chosen: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
     for item in items:
         parameters = getattr(item, "callspec", None)
         of_another = parameters is not None and KINDS[1] in parameters.params.values()
-        (left_out if of_another and item.get_closest_marker("one_server") else chosen).append(item)
+        takes_long = "processes" in item.path.parts or item.get_closest_marker("one_server")
+        (left_out if of_another and takes_long else chosen).append(item)
     if left_out and chosen:  # asked for by name, it runs
         items[:] = chosen
         config.hook.pytest_deselected(items=left_out)

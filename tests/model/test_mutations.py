@@ -9,6 +9,8 @@ from tests.model.invariants import Violation
 from tests.model.mutations import MUTATIONS, Mutation
 from tests.servers import Store
 
+pytestmark = pytest.mark.one_server
+
 TELLING = (500_003, 500_029, 500_020, 500_039, 500_012, 500_026, 500_022)
 """Seeds of histories in which what is rare happens early. They only save time: the others follow."""
 

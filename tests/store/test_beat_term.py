@@ -19,7 +19,9 @@ def test_the_first_to_beat_is_elected(store: Store, joined: Joins) -> None:
     stored = term_of(store)
     assert (stored["instance"], stored["since"]) == (first.id, str(heard.now_ms))
     assert stored["deadline"] == str(heard.now_ms + store.settings.lease_ms)
-    assert logged(store, "elected") == [{"event": "elected", "instance": first.id, "term": "1", "takeover_ms": "0"}]
+    assert logged(store, "elected") == [
+        {"event": "elected", "number": "1", "instance": first.id, "term": "1", "takeover_ms": "0"}
+    ]
 
 
 def test_the_second_is_not_elected(store: Store, generator: Instance, joined: Joins) -> None:
@@ -88,7 +90,7 @@ def test_who_lost_its_term_keeps_its_presence_and_its_claims(store: Store, gener
     assert term_of(store) == before
     assert total(store, "superseded:beat") == 1
     assert logged(store, "superseded") == [
-        {"event": "superseded", "what": "beat", "instance": generator.id, "term": "1"}
+        {"event": "superseded", "what": "beat", "number": "1", "instance": generator.id, "term": "1"}
     ]
 
 
@@ -113,7 +115,7 @@ def test_a_holder_that_may_generate_no_more_resigns(store: Store, generator: Ins
 
     assert generator.beat(may_generate=False).role == "handler"
     assert (term_of(store)["instance"], term_of(store)["deadline"]) == ("", "0")
-    assert logged(store, "resigned") == [{"event": "resigned", "instance": generator.id, "term": "1"}]
+    assert logged(store, "resigned") == [{"event": "resigned", "number": "1", "instance": generator.id, "term": "1"}]
     heard = joined().beat(tag="next")
 
     assert heard.role == "elected"

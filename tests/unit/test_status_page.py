@@ -25,7 +25,7 @@ def test_the_page_fits_80_columns() -> None:
 def test_who_generates_and_who_is_next_is_seen() -> None:
     lines = page(WELL, []).splitlines()
 
-    assert lines[0] == "namespace shop, App orders: 2 instances, #1 has generated for 60.0 s (term 3)"
+    assert lines[:2] == ["namespace shop, App orders", "2 instances, #1 has generated for 60.0 s (term 3)"]
     assert [line[:17] for line in lines if line[1:5].strip().isdigit()] == ["    1  generator ", ">   2  handler   "]
     assert "> in line to generate next" in lines
 

@@ -31,7 +31,8 @@ def _head(seen: Snapshot, history: Sequence[Sample], style: Style) -> list[str]:
     many = len(seen.instances)
     there = "no instance" if not many else "1 instance" if many == 1 else f"{many} instances"
     lines = [
-        style(f"namespace {seen.namespace}", "bold") + f", App {_harmless(seen.app)}: {there}, {_term(seen)}",
+        style(f"namespace {seen.namespace}", "bold") + f", App {_harmless(seen.app)}",
+        f"{there}, {_term(seen)}",
         (
             f"published {seen.published:,} = pending {seen.pending:,} + claimed {seen.claimed:,} "
             f"+ completed {seen.completed:,} + failed {seen.failed:,}"

@@ -117,6 +117,9 @@ class Drainer:
         """Nothing: it handles no messages."""
         return ""
 
+    def doubt_connections(self) -> None:
+        """It has none on which it only waits."""
+
     def reclaimed(self, victim: str, messages: int) -> None:
         if self._on_reclaimed is not None:
             self._on_reclaimed(victim, messages)

@@ -89,6 +89,11 @@ class Handler:
         """The id of the message that is being handled now."""
         return self._desk.in_hand
 
+    def leave_the_bell(self) -> None:
+        """Wait there on a new connection: the old one may have died in silence, and would be missed only after BLOCK."""
+        if self._at_the_bell:
+            self._bell.interrupt()
+
     def stop(self, within: float) -> bool:
         """Take no more, finish the message in hand; True if that was done in time.
 

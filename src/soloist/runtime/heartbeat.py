@@ -59,6 +59,9 @@ class Body(Protocol):
     def report(self) -> str:
         """What it says of itself; empty if all is well."""
 
+    def doubt_connections(self) -> None:
+        """A beat was not answered: connections on which nothing is sent may be dead as well."""
+
     def reclaimed(self, victim: str, messages: int) -> None: ...
 
     def be_reborn(self, incarnation: Incarnation, what: str) -> None: ...
@@ -106,7 +109,8 @@ class Heart:
         while not self._stopped.is_set():
             self._wait = self._beat()
             due = time.monotonic() + self._wait
-            if not self._wake.wait(self._wait) and time.monotonic() - due > LATE:
+            self._wake.wait(self._wait)
+            if time.monotonic() - due > LATE:
                 self._late.append((time.monotonic(), time.monotonic() - due))
             self._wake.clear()
 
@@ -147,6 +151,8 @@ class Heart:
                 tag=new_tag(),  # of its own: a late copy of an older beat must not begin a term with a tag that was used
             )
         except Unavailable as error:
+            if not error.refused:
+                body.doubt_connections()
             return self._patience.failed(error)
         except Superseded as superseded:
             body.be_reborn(incarnation, superseded.what)

@@ -101,6 +101,9 @@ class Instance:
     def report(self) -> str:
         return self._reporter.text()
 
+    def doubt_connections(self) -> None:
+        self.handler.leave_the_bell()
+
     # life
 
     def start(self) -> None:

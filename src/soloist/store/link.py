@@ -6,6 +6,8 @@ repeat it, unchanged. (The client library's own retries made two entries of one 
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
+from socket import SHUT_RDWR
 from typing import Any
 
 from redis import exceptions
@@ -74,6 +76,13 @@ class Link:
         """Drop the connection; the next call makes a new one."""
         self._open = False
         self._connection.disconnect()
+
+    def interrupt(self) -> None:
+        """End, from another thread, a call that waits: its connection may have died in silence. The next makes a new one."""
+        socket = getattr(self._connection, "_sock", None)
+        if socket is not None:
+            with suppress(OSError):
+                socket.shutdown(SHUT_RDWR)
 
     def abandon(self) -> None:
         """Close it for good: we are a forked child, and the link is our parent's.

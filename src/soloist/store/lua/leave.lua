@@ -42,7 +42,10 @@ local lists = kind_lists(13, names)
 meet({ keys.wills, keys.line, keys.instance, keys.claimed, keys.drained, keys.term, keys.attempts, keys.errors },
   { keys.instances, keys.drainers, keys.errors_by_time }, keys.log, lists)
 
-if not redis.call('ZSCORE', keys.instances, id) and not redis.call('ZSCORE', keys.drainers, id) then return { 'GONE' } end
+if not redis.call('ZSCORE', keys.instances, id) and not redis.call('ZSCORE', keys.drainers, id) then
+  redis.call('DEL', keys.instance, keys.claimed, keys.drained) -- of one that came while the namespace was purged
+  return { 'GONE' }
+end
 local envelopes = in_order(redis.call('HVALS', keys.claimed))
 local missing = unknown_kinds(envelopes, lists)
 if #missing > 0 then return { 'KINDS', unpack(missing) } end
