@@ -82,9 +82,9 @@ def search(message: Message) -> None:
 
 def backtrack_for(seconds: float) -> None:
     """A catastrophic regular expression, sized by a small one: each letter doubles the time."""
-    letters, begun = 20, time.monotonic()
+    letters, begun = 20, time.thread_time()
     re.match(r"(a+)+$", "a" * letters + "b")
-    once = time.monotonic() - begun
+    once = time.thread_time() - begun  # of the processor: a busy machine must not make it seem longer
     while once < seconds:
         once, letters = once * 2, letters + 1
     re.match(r"(a+)+$", "a" * letters + "b")

@@ -107,11 +107,12 @@ class Heart:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
+            begun = time.monotonic()
             self._wait = self._beat()
-            due = time.monotonic() + self._wait
             self._wake.wait(self._wait)
-            if time.monotonic() - due > LATE:
-                self._late.append((time.monotonic(), time.monotonic() - due))
+            late = time.monotonic() - begun - self._wait  # within the beat too: its answer was there, and nobody read it
+            if late > LATE and self._heard_at >= begun:
+                self._late.append((time.monotonic(), late))
             self._wake.clear()
 
     @property
