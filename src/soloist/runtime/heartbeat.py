@@ -110,7 +110,8 @@ class Heart:
             begun = time.monotonic()
             self._wait = self._beat()
             self._wake.wait(self._wait)
-            late = time.monotonic() - begun - self._wait  # within the beat too: its answer was there, and nobody read it
+            # Within the beat, too: its answer was there, and nobody came to read it.
+            late = time.monotonic() - begun - self._wait
             if late > LATE and self._heard_at >= begun:
                 self._late.append((time.monotonic(), late))
             self._wake.clear()
