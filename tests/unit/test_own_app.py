@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from soloist.cli.run import _default_app, _own_app
+from soloist.cli.own_app import own_app
+from soloist.cli.run import _default_app
 from soloist.errors import UsageError
 
 NOTHING: dict[str, Any] = {"interval": None, "error_rate": None, "count": None, "until_empty": False}
@@ -27,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_the_app_is_found_in_the_current_folder() -> None:
     """Without installing anything."""
-    assert _own_app("a_shop_of_ours:app", NOTHING).name == "orders"
+    assert own_app("a_shop_of_ours:app", NOTHING).name == "orders"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_the_app_is_found_in_the_current_folder() -> None:
 def test_what_is_no_app_is_refused_in_words(where: str, says: str) -> None:
     """With what was looked for, and where."""
     with pytest.raises(UsageError, match=says):
-        _own_app(where, NOTHING)
+        own_app(where, NOTHING)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_what_is_no_app_is_refused_in_words(where: str, says: str) -> None:
 def test_options_of_the_default_application_are_refused(option: str, value: Any) -> None:
     """Also 0: what would do nothing must not look as if it did."""
     with pytest.raises(UsageError, match=f"--{option.replace('_', '-')} belongs to the default application"):
-        _own_app("a_shop_of_ours:app", NOTHING | {option: value})
+        own_app("a_shop_of_ours:app", NOTHING | {option: value})
 
 
 def test_the_default_application_takes_them() -> None:

@@ -71,6 +71,6 @@ def monitor(
 
 def _name(module_app: str, interval: float | None, error_rate: float | None) -> str:
     """What the App calls itself; it is the namespace, unless another is named."""
-    from soloist.cli.run import _own_app
+    from soloist.cli.own_app import own_app
 
-    return _own_app(module_app, {"interval": interval, "error_rate": error_rate}).name
+    return own_app(module_app, {"interval": interval, "error_rate": error_rate}).name

@@ -1,13 +1,9 @@
 """`run`, and no command: one instance."""
 
-import importlib
 import os
 import signal
-import sys
 import time
-import traceback
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +12,8 @@ import click
 from soloist.cli.connection import Target, connects
 from soloist.cli.numbers import ADDRESS, COUNT, SECONDS, SHARE
 from soloist.cli.output import note, reader_is_gone, write
-from soloist.errors import SoloistError, UsageError
+from soloist.cli.own_app import own_app
+from soloist.errors import UsageError
 
 if TYPE_CHECKING:
     from soloist.app import App
@@ -100,7 +97,7 @@ def run(
     if demo["until_empty"] and demo["count"] is None:
         raise UsageError("--until-empty needs --count: otherwise there is no end to wait for.")
     logs.set_up(log_level, log_format)
-    app = _own_app(module_app, demo) if module_app else _default_app(demo)
+    app = own_app(module_app, demo) if module_app else _default_app(demo)
     goal = target(app.name, needs_connection=module_app is not None)
     check_fit(goal.server, goal.about, force=force, embedded=goal.embedded)
     if not as_events:
@@ -142,44 +139,6 @@ def _default_app(demo: dict[str, Any]) -> "App":
     return default.build(
         default.INTERVAL if interval is None else interval, default.ERROR_RATE if rate is None else rate
     )
-
-
-def _own_app(where: str, demo: dict[str, Any]) -> "App":
-    from soloist.app import App
-
-    given = [name for name, value in demo.items() if value is not None and value is not False]
-    if given:
-        raise UsageError(f"--{given[0].replace('_', '-')} belongs to the default application, not to your own App.")
-    module_name, colon, attribute = where.partition(":")
-    if not colon or not module_name or not attribute:
-        raise UsageError(f"{where!r} is not MODULE:APP (for example shop.orders:app).")
-    try:
-        sys.path.insert(0, str(Path.cwd()))
-        found = getattr(importlib.import_module(module_name), attribute)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise UsageError(f"{where}: importing it failed: {_told(error)}.") from None
-        raise UsageError(f"{where}: {error}. Looked in the current folder and where Python looks.") from None
-    except AttributeError as error:
-        if error.obj is not sys.modules.get(module_name):
-            raise UsageError(f"{where}: importing it failed: {_told(error)}.") from None
-        raise UsageError(f"{where}: module {module_name!r} has no {attribute!r}.") from None
-    except SoloistError:
-        raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a module of the user's may raise anything
-        raise UsageError(f"{where}: importing it failed: {_told(error)}.") from None
-    if not isinstance(found, App):
-        raise UsageError(f"{where}: {attribute!r} is a {type(found).__name__}, not a soloist.App.")
-    return found
-
-
-def _told(error: BaseException) -> str:
-    """What went wrong in a module of the user's, and where."""
-    if isinstance(error, SyntaxError):
-        return f"SyntaxError: {error}"  # which names file and line
-    frames = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith("<frozen")]
-    last = frames[-1]
-    return f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
 
 
 def _listen_for_signals(instance: "Instance") -> list[int]:
