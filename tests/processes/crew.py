@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from soloist.inspector import Inspector, Snapshot
+from soloist.store.history import Sample
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.server import Server
@@ -168,6 +169,9 @@ class Crew:
             envelopes = [link.command("LRANGE", key, 0, -1) for key in keys if ":bell:" not in key]
         waiting = [int(envelope.split(b"-", 1)[0]) for of_key in envelopes for envelope in of_key]
         return waiting + self.numbers_in_error_store()
+
+    def history(self) -> list[Sample]:
+        return self._inspector.history()
 
     def line(self) -> list[bytes]:
         """The places of the line as they stand in Redis: "ID LAST IDLE_JUDGE"."""

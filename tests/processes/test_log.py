@@ -72,3 +72,19 @@ def test_an_empty_namespace_says_so(crew: Crew) -> None:
 
     assert done.returncode == 0
     assert "is empty" in done.stderr
+
+
+def test_the_history_goes_on_across_a_takeover(crew: Crew) -> None:
+    """It is kept in Redis, and whoever generates adds to it."""
+    first, second = (crew.start("--interval", 0.02) for _ in range(2))
+    wait_until(lambda: len(crew.history()) >= 2, what="two samples of the first")
+    before = crew.history()
+
+    first.kill()
+    second.wait_for("elected")
+    wait_until(lambda: len(crew.history()) >= len(before) + 2, what="two samples of the second")
+
+    after = crew.history()
+    assert after[: len(before)] == before
+    assert [sample.published for sample in after] == sorted(sample.published for sample in after)
+    assert len({sample.at_ms // 1000 for sample in after}) == len(after), "one a second"
