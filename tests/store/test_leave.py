@@ -247,3 +247,13 @@ def test_leaving_works_when_memory_is_full(store: Store, generator: Instance, jo
 
     with full_memory(store):
         assert handler.leave() == 1
+
+
+def test_who_came_while_the_namespace_was_purged_leaves_nothing_behind(store: Store, joined: Joins) -> None:
+    """Purge removes the keys that it found; whoever joined after it looked has a hash, and no presence."""
+    instance = joined()
+    store.link.command("DEL", store.keys.instances)
+
+    assert instance.leave() is None
+
+    assert store.link.command("EXISTS", store.keys.instance(instance.id)) == 0
