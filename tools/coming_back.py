@@ -70,8 +70,12 @@ def main() -> int:
         retaken = 0
         while len(found[test]) < arguments.times:
             calm, late = samples(test, probe)
+            if not calm and not late:
+                break  # it tells no figure
             found[test] += calm
             retaken += late
+        if not found[test]:
+            continue
         first = [each for each, _ in found[test][: arguments.times]]
         last = [each for _, each in found[test][: arguments.times]]
         matched = NAME.search(test)

@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import pytest
 
 from soloist.chaos.faults import HalfOpen, Stall
 from soloist.chaos.proxy import FaultProxy
-from tests.processes.crew import Crew
+from tests.processes.crew import ROOT, SOLOIST, Crew
 from tests.processes.mending import LONGER_THAN_EVERY_LEASE, LONGER_THAN_THE_TERM, Trio, command
 from tests.servers import KINDS, PrivateServer, require
 from tests.waiting import wait_until
@@ -227,6 +228,25 @@ def test_a_password_that_was_changed_and_changed_back_is_tried_again(crew: Crew,
     trio.wait_until_it_flows_again()
     trio.assert_nobody_was_judged()
     trio.end()
+
+
+def test_who_follows_the_log_goes_on_following(crew: Crew, server: PrivateServer) -> None:
+    """One line when it goes, one when it is back, and then what happened since."""
+    crew.start("--interval", 3600)
+    words = [*SOLOIST, "log", "--follow", *crew.connection]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as following:
+        assert following.stdout is not None
+        assert following.stderr is not None
+        assert "#1 joined" in following.stdout.readline()
+        assert "#1 is the generator" in following.stdout.readline()
+
+        server.kill()
+        assert "trying again until it is back" in following.stderr.readline()
+        server.start()
+
+        assert following.stderr.readline() == "the server is back\n"
+        assert "#1 joined" in following.stdout.readline(), "reborn: this server had kept nothing"
+        following.terminate()
 
 
 def save(server: PrivateServer, expected: str) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from soloist.cli.connection import Target, connects, is_empty
-from soloist.cli.output import harmless, write
+from soloist.cli.output import harmless, note, write
+from soloist.errors import Unavailable
 
 if TYPE_CHECKING:
     from soloist.inspector import Inspector
@@ -62,7 +63,7 @@ def _entries(inspector: "Inspector", follow: bool, since: float | None) -> "Iter
         entries = inspector.end_of_log(LAST)
     else:
         entries = inspector.log(since_ms=max(0, inspector.now_ms() - int(since * 1000)))
-    after = ""
+    after, is_away = "", False
     while True:
         yield from entries
         if not entries and not follow:
@@ -70,7 +71,18 @@ def _entries(inspector: "Inspector", follow: bool, since: float | None) -> "Iter
         if not entries:
             time.sleep(LOOK)
         after = entries[-1].id if entries else after
-        entries = inspector.log(after=after)
+        try:
+            entries = inspector.log(after=after)
+        except Unavailable as error:
+            if not follow:
+                raise
+            if not is_away:
+                note(f"{error}; trying again until it is back")
+            is_away, entries = True, []
+        else:
+            if is_away:
+                note("the server is back")
+            is_away = False
 
 
 def _line(entry: "LogEntry", as_json: bool) -> str:
