@@ -18,6 +18,9 @@ from soloist.errors import UsageError
 if TYPE_CHECKING:
     from soloist.runtime.instance import Instance
 
+PATIENCE = 1.0
+"""Seconds for which systemd may be too busy to be told: nothing of ours waits longer for it."""
+
 log = logging.getLogger("soloist")
 
 
@@ -109,6 +112,7 @@ class Systemd:
         address = "\0" + self._address[1:] if self._address.startswith("@") else self._address
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+                notify.settimeout(PATIENCE)
                 notify.sendto(text.encode(), address)
         except OSError as error:
             log.warning("systemd.unreachable reason=%r", str(error))
