@@ -165,7 +165,9 @@ CALLS = {
         more_keys=KIND_KEYS,
         more_args=["mail", "order"],
     ),
-    "report": Call(lambda link: report.report(link, KEYS, "ann", "{}"), [b"OK"], {"id": "ann", "report": "{}"}),
+    "report": Call(
+        lambda link: report.report(link, KEYS, "ann", 4, "{}"), [b"OK"], {"id": "ann", "number": 4, "report": "{}"}
+    ),
     "survey": Call(
         lambda link: foreign.of_another_type(link, KEYS, [b"one", b"two"]),
         [b"OK", [b"none", b"none"]],

@@ -73,7 +73,7 @@ class Stage:
             "pause": lambda: control.pause(link, keys, ["default"], on=True),
             "handover": lambda: control.handover(link, keys),
             "sample": lambda: history.sample(link, keys, generator.id, term, ["default"]),
-            "report": lambda: report.report(link, keys, generator.id, "{}"),
+            "report": lambda: report.report(link, keys, generator.id, 1, "{}"),
         }
 
 

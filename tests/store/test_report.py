@@ -6,8 +6,8 @@ from tests.store.acting import Instance, Joins
 from tests.store.state import hash_of, nothing_changes
 
 
-def say(instance: Instance, text: str) -> None:
-    report(instance.store.link, instance.store.keys, instance.id, text)
+def say(instance: Instance, text: str, number: int = 1) -> None:
+    report(instance.store.link, instance.store.keys, instance.id, number, text)
 
 
 def test_a_report_is_kept_and_taken_back(store: Store, joined: Joins) -> None:
@@ -18,8 +18,20 @@ def test_a_report_is_kept_and_taken_back(store: Store, joined: Joins) -> None:
     say(instance, to_text(said))
     assert from_text(hash_of(store, store.keys.instance(instance.id))["report"]) == said
 
-    say(instance, to_text(Report()))
+    say(instance, to_text(Report()), number=2)
     assert "report" not in hash_of(store, store.keys.instance(instance.id))
+
+
+def test_a_late_copy_of_an_older_report_does_nothing(store: Store, joined: Joins) -> None:
+    """Else it would stand there until the instance has something else to say."""
+    instance = joined()
+    say(instance, to_text(Report(late_ms=700)), number=1)
+    say(instance, "", number=2)
+
+    with nothing_changes(store):
+        say(instance, to_text(Report(late_ms=700)), number=1)
+    with nothing_changes(store):
+        say(instance, "", number=2)
 
 
 def test_who_is_gone_says_nothing(store: Store, joined: Joins) -> None:

@@ -27,6 +27,7 @@ class Notes:
         self._link = link
         self._sampled = 0
         self._reported: tuple[str, str] = ("", "")
+        self._reports = 0
         self._forbidden = False
 
     def take(self, incarnation: Incarnation, played: int, now_ms: int) -> None:
@@ -51,5 +52,6 @@ class Notes:
         said = (incarnation.id, self._body.report())
         before = self._reported if self._reported[0] == incarnation.id else (incarnation.id, "")
         if said != before:
-            report(self._link, self._body.keys, *said)
+            self._reports += 1
+            report(self._link, self._body.keys, incarnation.id, self._reports, said[1])
         self._reported = said

@@ -63,11 +63,11 @@ def from_text(text: str) -> Report:
         return Report()
 
 
-def report(link: Link, keys: Keys, instance: str, text: str) -> None:
-    """Write it down."""
+def report(link: Link, keys: Keys, instance: str, number: int, text: str) -> None:
+    """Write it down, unless one of a higher number is there."""
     reply = REPORT.call(
         link,
         keys={"instances": keys.instances, "instance": keys.instance(instance)},
-        args={"id": instance, "report": text},
+        args={"id": instance, "number": number, "report": text},
     )
     replies.word(reply, "report", "OK", "GONE")

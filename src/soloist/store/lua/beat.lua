@@ -9,7 +9,8 @@
 --   wills      hash    id -> will
 --   line       hash    place 1 and 2 -> "id last_beat_ms idle_judge"
 --   instance   hash    the caller's own
---   term       hash    term, instance, deadline, lease, call, seq, tag, since, renewed, takeover_ms, asked, cursors, ticks
+--   term       hash    term, instance, deadline, lease, call, seq, tag, since, renewed, takeover_ms, asked, cursors, ticks;
+--                      and what sample.lua has noted
 --   totals     hash
 --   paused     hash    kind:NAME -> 1
 --   log        stream
