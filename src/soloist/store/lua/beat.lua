@@ -46,6 +46,7 @@ local names = { unpack(ARGV, 12) }
 -- include: kinds
 -- include: types
 -- include: log
+-- include: elect
 -- include: line
 -- include: look
 local lists = kind_lists(10, names)
@@ -96,11 +97,7 @@ elseif may_generate and role == 'instance' then
   local open = not holder_known or (term.deadline < now and judges.by_lease(term.lease)) or others[term.holder].dead_by_will
   if open and not (busy and idle_judge_in_line(places, id, others, heartbeat_ms)) then
     answer = 'elected'
-    local takeover_ms = term.renewed > 0 and math.max(0, now - term.renewed) or 0
-    redis.call('HSET', term_key, 'term', term.number + 1, 'instance', id, 'deadline', now + lease_ms, 'lease', lease_ms,
-      'call', 0, 'tag', tag, 'since', now, 'renewed', now, 'takeover_ms', takeover_ms, 'asked', 0)
-    redis.call('HSETNX', term_key, 'seq', 0)
-    note(log, 'event', 'elected', 'number', heard.number, 'instance', id, 'term', term.number + 1, 'takeover_ms', takeover_ms)
+    begin_term(term_key, log, term, id, heard.number, tag, lease_ms)
   elseif holder_known and term.deadline >= now then
     wake = math.min(wake, term.deadline - now + 1)
   end
@@ -116,8 +113,6 @@ local interval = fast and heartbeat_ms or math.max(heartbeat_ms, math.floor(leas
 redis.call('ZADD', presence, now + claim_lease_ms, id)
 redis.call('HSET', instance, 'beat', now, 'since', heard.since, 'will', will_number, 'will_since', heard.will_since)
 write_will(wills, id, { has = subscribed, interval = interval, zero = 0, lease = claim_lease_ms })
-for _, name in ipairs(names) do
-  if work_in(lists[name]) > 0 and redis.call('HEXISTS', paused, 'kind:' .. name) == 0 then ring(lists[name]) end
-end
+ring_for_work(names, lists, paused)
 if place == 2 then wake = math.min(wake, midway(places[1], heartbeat_ms)) end
 return { 'OK', now, answer, place, math.max(1, math.min(interval, wake)), redis.call('ZCARD', instances), gone, elected }

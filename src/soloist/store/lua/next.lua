@@ -42,6 +42,8 @@ local kinds_count, values, first_value = tonumber(ARGV[6]), ARGV, 7
 -- include: attempts
 -- include: records
 -- include: log
+-- include: outcomes
+-- include: suspects
 -- include: claim
 -- include: types
 
@@ -107,8 +109,6 @@ local new_stamp = text_us(now_us)
 local envelopes, hold, foreign = claim(lists, groups, redis.call('HLEN', claimed), seen[4])
 redis.call('HSET', instance, 'turn', turn, 'stamp', new_stamp, 'before', stamp)
 clear_mark(wills, id, #envelopes > 0 and heartbeat_ms or nil)
-for _, name in ipairs(names) do
-  if work_in(lists[name]) > 0 and redis.call('HEXISTS', paused, 'kind:' .. name) == 0 then ring(lists[name]) end
-end
+ring_for_work(names, lists, paused)
 if foreign then return { 'FOREIGN', foreign } end
 return { 'OK', new_stamp, envelopes, attempts_of(attempts, envelopes), hold and 1 or 0 }

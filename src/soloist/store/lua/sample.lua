@@ -36,9 +36,8 @@ if tonumber(held[3] or 0) == second then return { 'OK' } end
 local pending, oldest = 0, now
 for _, name in ipairs(names) do
   local of = lists[name]
-  local head = redis.call('LINDEX', of.again, 0) or redis.call('LINDEX', of.pending, 0) or ''
   pending = pending + work_in(of)
-  oldest = math.min(oldest, tonumber(string.match(head, '^[^ ]+ [^ ]+ [^ ]+ (%d+) ') or now))
+  oldest = math.min(oldest, tonumber(string.match(head_of(of), '^[^ ]+ [^ ]+ [^ ]+ (%d+) ') or now))
 end
 local of = redis.call('HMGET', totals, 'published', 'completed', 'failed', 'reclaimed', 'superseded:publish',
   'superseded:next', 'superseded:beat')

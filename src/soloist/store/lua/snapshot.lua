@@ -57,8 +57,7 @@ local seen_instances, seen_drainers, seen_kinds = seen_of(instances, given[1]), 
 local lists = kind_lists(next_key, given[3])
 for i, name in ipairs(given[3]) do
   local of = lists[name]
-  local head = redis.call('LINDEX', of.again, 0) or redis.call('LINDEX', of.pending, 0) or ''
-  seen_kinds[i] = { name, work_in(of), string.sub(head, 1, 256), redis.call('HEXISTS', paused, 'kind:' .. name) }
+  seen_kinds[i] = { name, work_in(of), string.sub(head_of(of), 1, 256), redis.call('HEXISTS', paused, 'kind:' .. name) }
 end
 return { 'OK', now, redis.call('HGETALL', meta), redis.call('HGETALL', term), redis.call('HGETALL', totals),
   redis.call('HGETALL', line), redis.call('HLEN', errors), seen_instances, seen_drainers, seen_kinds }

@@ -1,37 +1,5 @@
--- Parts of `next`: what is counted, and what is claimed.
-local MOST_BYTES, SUSPECT_WAITS_MS = 1048576, 10000
-local function all_claimed(of, ids)
-  for first = 1, #ids, 1000 do
-    local last = math.min(first + 999, #ids)
-    local found = redis.call('HMGET', of, unpack(ids, first, last))
-    for i = 1, last - first + 1 do
-      if not found[i] then return false end
-    end
-  end
-  return true
-end
-local function attempts_of(hash, envelopes)
-  if #envelopes == 0 or redis.call('EXISTS', hash) == 0 then return {} end
-  local ids, flat = {}, {}
-  for i, envelope in ipairs(envelopes) do ids[i] = id_of(envelope) end
-  for message_id, of in pairs(read_attempts(hash, ids)) do
-    flat[#flat + 1] = message_id
-    flat[#flat + 1] = of.deaths
-    flat[#flat + 1] = of.retries
-  end
-  return flat
-end
-local function count(totals_key, instance_key, of_groups)
-  for _, group in ipairs(of_groups) do
-    for _, what in ipairs({ 'completed', 'failed' }) do
-      if group[what] > 0 then
-        redis.call('HINCRBY', totals_key, what, group[what])
-        redis.call('HINCRBY', totals_key, what .. ':' .. group.name, group[what])
-        redis.call('HINCRBY', instance_key, what, group[what])
-      end
-    end
-  end
-end
+-- Parts of `next`: what is claimed.
+local MOST_BYTES = 1048576
 -- Up to `most` from the head of a list, and no more than MOST_BYTES in all (but always one): what is too much goes back.
 -- So does what is no envelope of this kind, and all behind it: somebody else put it there.
 -- The first pops are small, until the size of the messages is known: popping 250 of 5 MB takes seconds.
@@ -57,25 +25,6 @@ local function take(list, name, most, taken)
     step = math.max(1, math.min(4 * step, 250, fitting))
   end
   return most
-end
--- A suspect of poison is claimed alone, so that a death is its own; `waiting` only one that has waited for long.
-local function take_suspect(lists, groups, holding, only_waiting)
-  for _, group in ipairs(groups) do
-    local head = group.want > 0 and redis.call('LINDEX', lists[group.name].suspect, 0)
-    local of = head and read_attempts(attempts, { id_of(head) })[id_of(head)] -- nothing, if it is somebody else's
-    if of and (not only_waiting or now - of.since >= SUSPECT_WAITS_MS) then
-      if holding == 0 then
-        redis.call('LPOP', lists[group.name].suspect)
-        redis.call('HSET', instance, 'alone', id_of(head))
-        return head, false
-      elseif of.hold < now then
-        of.hold = now + SUSPECT_WAITS_MS
-        write_attempts(attempts, id_of(head), of)
-        return nil, true
-      end
-    end
-  end
-  return nil, false
 end
 local function claim(lists, groups, holding, alone)
   local open, taken = {}, { bytes = 0, ids = {} }

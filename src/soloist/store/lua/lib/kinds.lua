@@ -23,7 +23,13 @@ end
 local function work_in(of)
   return redis.call('LLEN', of.pending) + redis.call('LLEN', of.again) + redis.call('LLEN', of.suspect)
 end
+local function head_of(of) return redis.call('LINDEX', of.again, 0) or redis.call('LINDEX', of.pending, 0) or '' end
 -- The bell is a hint with at most one token: the claim is the truth.
 local function ring(of)
   if redis.call('LLEN', of.bell) == 0 then redis.call('RPUSH', of.bell, '1') end
+end
+local function ring_for_work(names, lists, paused)
+  for _, name in ipairs(names) do
+    if work_in(lists[name]) > 0 and redis.call('HEXISTS', paused, 'kind:' .. name) == 0 then ring(lists[name]) end
+  end
 end
