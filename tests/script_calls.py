@@ -13,7 +13,15 @@ from soloist.store.server import Server
 KEYS = Keys("shop")
 SETTINGS = Settings(lease=3, claim_lease=11, heartbeat=0.2, max_pending=77, max_attempts=5)
 ANN = presence.Who("ann", 7, "orders", "host", 99, ("mail", "order"))
-DONE = {"mail": messages.Done(2, [b"1-t"], [(b"2-t", b"why")], [b"3-t"]), "order": messages.Done(4)}
+TURN = messages.TurnCall(
+    6,
+    "stamp",
+    {"mail": messages.Tally(2, 1, 1), "order": messages.Tally(4)},
+    [
+        messages.Run(0, 2, b"1-t", [messages.FailedMessage(1, b"2-t", b"why")]),
+        messages.Run(3, 5, b"4-t", is_back=True),
+    ],
+)
 KIND_KEYS = KEYS.of_kinds(("mail", "order"))
 
 
@@ -119,11 +127,23 @@ CALLS = {
         more_args=["mail", "order", 2, 1, b"one", b"two", b"three"],
     ),
     "next": Call(
-        lambda link: messages.next_turn(link, KEYS, "ann", SETTINGS, messages.TurnCall(6, "stamp", DONE)),
+        lambda link: messages.next_turn(link, KEYS, "ann", SETTINGS, TURN),
         [b"OK", b"later", [], [], 0],
-        {"id": "ann", "turn": 6, "stamp": "stamp", "heartbeat_ms": 200, "max_attempts": 5, "kinds_count": 2},
+        {
+            "id": "ann",
+            "turn": 6,
+            "stamp": "stamp",
+            "heartbeat_ms": 200,
+            "max_attempts": 5,
+            "kinds_count": 2,
+            "runs_count": 2,
+        },
         more_keys=KIND_KEYS,
-        more_args=["mail", 2, 1, 1, 1, "order", 4, 0, 0, 0, b"1-t", b"2-t", b"why", b"3-t"],
+        more_args=[
+            *("mail", 2, 1, 1, "order", 4, 0, 0),
+            *("done", 0, 2, b"1-t", 1, 1, b"2-t", b"why"),
+            *("back", 3, 5, b"4-t", 0),
+        ],
     ),
     "drain": Call(lambda link: records.drain(link, KEYS, "ann", 9), [b"EMPTY"], {"id": "ann", "limit": 9}),
     "confirm": Call(

@@ -5,22 +5,22 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from soloist.store.envelope import Envelope, unpack
+from soloist.store.envelope import Envelope, id_of, unpack
 
 DEFAULT_KIND = "default"
 
 T = TypeVar("T")
 
 
-class Message:
-    """One message in the hands of a handler. Taken apart only when something of it is asked for."""
+class Message(msgspec.Struct, eq=False, gc=False):
+    """One message in the hands of a handler. Taken apart only when something of it is asked for.
 
-    __slots__ = ("_envelope", "_parts", "attempt")
+    A Struct, since one is made for every message: that takes 60 ns, a class with an initializer in Python 150.
+    """
 
-    def __init__(self, envelope: bytes, attempt: int = 1) -> None:
-        self._envelope = envelope
-        self._parts: Envelope | None = None
-        self.attempt = attempt
+    _envelope: bytes
+    attempt: int = 1
+    _parts: Envelope | None = None
 
     @property
     def _unpacked(self) -> Envelope:
@@ -31,7 +31,7 @@ class Message:
     @property
     def id(self) -> str:
         """`SEQ-TAG`, unique for ever."""
-        return self._unpacked.id
+        return id_of(self._envelope).decode()
 
     @property
     def key(self) -> str:
@@ -60,6 +60,9 @@ class Message:
     def json(self, type: type[T] | Any = Any) -> T | Any:  # noqa: A002 - reads as `message.json(Order)`
         """The body as JSON, checked against a type if one is given."""
         return msgspec.json.decode(self._unpacked.body, type=type)
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("id", self.id), ("kind", self.kind), ("attempt", self.attempt)]  # a Struct would show the body
 
     def __repr__(self) -> str:
         return f"<Message {self.id} of kind {self.kind}, attempt {self.attempt}>"

@@ -1,6 +1,7 @@
 """A call as it travels: made once by a client, executed by the server never, once or several times, early or late."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from soloist.errors import Defect, NamespaceError
@@ -11,6 +12,7 @@ from soloist.store.presence import Heard, Joined, Who
 from soloist.store.records import Drained, Failure
 from soloist.store.replies import Superseded
 from tests.servers import Store
+from tests.turns import Done
 
 KINDS = ("a", "b")
 """The kinds of message of every history."""
@@ -40,6 +42,7 @@ class Call:
     Attributes:
         what: the script.
         subject: whom it is about; the caller, or the victim of a reclaim.
+        done: what a `next` means, by ids; `turn` is what it says, by places.
         limit: how many records a drainer takes at most.
         failures: which error records are meant.
         kinds: which kinds a pause is about.
@@ -53,6 +56,7 @@ class Call:
     beat: Beat | None = None
     page: PageCall | None = None
     turn: TurnCall | None = None
+    done: Mapping[str, Done] = field(default_factory=dict)
     confirmed: tuple[str, ...] = ()
     limit: int = 0
     failures: tuple[Failure, ...] = ()
@@ -134,19 +138,15 @@ class Call:
 
     @property
     def completed(self) -> set[str]:
-        return {each.decode() for done in self._done for each in done.completed}
+        return {each.decode() for done in self.done.values() for each in done.completed}
 
     @property
     def failed(self) -> list[str]:
-        return [each.decode() for done in self._done for each, _ in done.failed]
+        return [each.decode() for done in self.done.values() for each, _ in done.failed]
 
     @property
     def back(self) -> list[str]:
-        return [each.decode() for done in self._done for each in done.back]
-
-    @property
-    def _done(self) -> list[messages.Done]:
-        return list(self.turn.done.values()) if self.turn else []
+        return [each.decode() for done in self.done.values() for each in done.back]
 
     def __str__(self) -> str:
         text = f"{self.who.id} {self.what}"
@@ -158,9 +158,8 @@ class Call:
         if self.page is not None:
             text += f" term={self.page.term} call={self.page.call} first={self.page.first} ids={self.published}"
         if self.turn is not None:
-            want = {kind: done.want for kind, done in self.turn.done.items()}
-            text += f" turn={self.turn.turn} want={want} completed={sorted(self.completed)}"
-            text += f" failed={self.failed} back={self.back}"
+            text += f" turn={self.turn.turn} completed={sorted(self.completed)} failed={self.failed} back={self.back}"
+            text += f"; as sent: {dict(self.turn.kinds)} {list(self.turn.runs)}"
         if self.what == "pause":
             text += f" {self.kinds} {'on' if self.on else 'off'}"
         if self.what == "handover":

@@ -1,7 +1,6 @@
 """What a `next` claims and where a message goes that is given back: shares, poison and suspects, by docs/protocol.md."""
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 
 from soloist.store.messages import Claimed
 from tests.model.state import State
@@ -21,7 +20,7 @@ def claim(state: State, ident: str, want: Mapping[str, int], now: int) -> tuple[
     """What is claimed, whether to hold, and the suspect if it is one; takes it from the lists."""
     held = state.claimed[ident]
     kinds = [kind for kind, many in want.items() if many and kind not in state.paused]
-    if not kinds or state.lives[ident].alone in held:
+    if not kinds or held[:1] == [state.lives[ident].alone]:
         return [], False, ""
     suspects = {kind: state.lists[f"suspect:{kind}"][0] for kind in kinds if state.lists.get(f"suspect:{kind}")}
     for kind, suspect in suspects.items():
@@ -49,8 +48,9 @@ def _share(state: State, kind: str, want: int) -> list[str]:
     return taken
 
 
-def is_told(state: State, told: Claimed, ids: AbstractSet[str]) -> bool:
-    """Whether the caller was told of these messages, each with its deaths."""
-    named = {each.split(b" ", 1)[0].decode() for each in told.envelopes}
-    deaths = {each: (state.attempts[each].deaths, state.attempts[each].retries) for each in ids & state.attempts.keys()}
+def is_told(state: State, told: Claimed, ids: Sequence[str]) -> bool:
+    """Whether the caller was told of these messages, in this order, each with its deaths."""
+    named = [each.split(b" ", 1)[0].decode() for each in told.envelopes]
+    known = [each for each in ids if each in state.attempts]
+    deaths = {each: (state.attempts[each].deaths, state.attempts[each].retries) for each in known}
     return named == ids and {each.decode(): counts for each, counts in told.attempts.items()} == deaths

@@ -5,15 +5,17 @@ term is adopted if it is higher than any played under this id, else the client i
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from soloist.runtime.election import Consequence, consequence
 from soloist.store import envelope
-from soloist.store.messages import Claimed, Done, Full, PageCall, TurnCall
+from soloist.store.messages import Claimed, Full, PageCall, TurnCall
 from soloist.store.presence import Heard, Joined, Who
 from soloist.store.records import Drained
 from soloist.store.replies import Superseded, TermOver
 from tests.model.calls import KINDS, Beat, Call, Reply
+from tests.model.muddles import muddled
+from tests.turns import Done, turn_call
 
 DETAILS = b'{"reason": "it is erroneous", "type": "Reject"}'
 SOURCE = "source"
@@ -25,7 +27,7 @@ class Client:
     """One process: a handler that may generate, or a drainer. Its ids come and go.
 
     Attributes:
-        held: message id to kind, of what it holds by its own knowledge.
+        held: message id to kind, of what it holds by its own knowledge, in the order in which it claimed it.
         former: the same, of what it held once; rarely it is confused and completes one of these.
         unknown: calls whose outcome it does not know, by script; they are repeated unchanged.
         errands: calls that are sent once, whatever becomes of them: the leave of an id that was given up, reclaims.
@@ -133,42 +135,61 @@ class Client:
                 done[kind].back.append(ident.encode())
         if self.former and not calm and chance.random() < 0.06:
             self._is_confused(done)
-        return self._call("next", turn=TurnCall(self.turn + 1, self.stamp, done))
+        return self._turn(done, muddled_too=not calm and chance.random() < 0.02)
 
     def wants_more(self) -> Call:
         """Its next `next`, with nothing done."""
-        return self._call("next", turn=TurnCall(self.turn + 1, self.stamp, {kind: Done(2) for kind in KINDS}))
+        return self._turn({kind: Done(2) for kind in KINDS})
+
+    def works_here_and_there(self) -> Call:
+        """Its next `next`, about some of what it holds, wherever it stands; sometimes it has lost count."""
+        done = {kind: Done(self.chance.choice((0, 2))) for kind in KINDS}
+        for ident, kind in self.held.items():
+            fate = self.chance.choice(("completed", "completed", "failed", "failed", "back", "", ""))
+            self._tell(done[kind], ident, fate)
+        if self.former and self.chance.random() < 0.05:
+            self._is_confused(done)
+        return self._turn(done, muddled_too=self.chance.random() < 0.4)
 
     def fails(self, ident: str) -> Call:
         """Its next `next`, with one message failed."""
         done = {kind: Done() for kind in KINDS}
         done[self.held[ident]].failed.append((ident.encode(), DETAILS))
-        return self._call("next", turn=TurnCall(self.turn + 1, self.stamp, done))
+        return self._turn(done)
 
     def gives_back(self) -> Call:
         """Its next `next`, with nothing done, nothing wanted, and everything given back."""
         done = {kind: Done() for kind in KINDS}
         for ident, kind in self.held.items():
             done[kind].back.append(ident.encode())
-        return self._call("next", turn=TurnCall(self.turn + 1, self.stamp, done))
+        return self._turn(done)
+
+    def _turn(self, done: Mapping[str, Done], *, muddled_too: bool = False) -> Call:
+        held = [ident.encode() for ident in self.held]
+        turn = turn_call(self.turn + 1, self.stamp, held, done)
+        if muddled_too:
+            turn = muddled(turn, held, self.chance)
+        return self._call("next", turn=turn, done=done)
 
     def _is_confused(self, done: dict[str, Done]) -> None:
         """It names what it holds no more: whatever it says of it, the whole call must be refused."""
         ident = self.chance.choice([*self.former])
-        of, name = done[self.former[ident]], ident.encode()
-        how = self.chance.choice(("completed", "failed", "back"))
-        if how == "completed":
-            of.completed.append(name)
-        elif how == "failed":
-            of.failed.append((name, DETAILS))
-        else:
-            of.back.append(name)
+        self._tell(done[self.former[ident]], ident, self.chance.choice(("completed", "failed", "back")))
+
+    @staticmethod
+    def _tell(of: Done, ident: str, fate: str) -> None:
+        if fate == "completed":
+            of.completed.append(ident.encode())
+        elif fate == "failed":
+            of.failed.append((ident.encode(), DETAILS))
+        elif fate == "back":
+            of.back.append(ident.encode())
 
     def _gives_back_blindly(self) -> Call:
         """It gives a message back, and passes the lists of another kind only."""
         ident, kind = self.chance.choice([*self.held.items()])
         other = KINDS[1 - KINDS.index(kind)]
-        return self._call("next", turn=TurnCall(self.turn + 1, self.stamp, {other: Done(back=[ident.encode()])}))
+        return self._turn({other: Done(back=[ident.encode()])})
 
     def _drains(self, *, calm: bool) -> Call:
         if self.chance.random() < 0.3:
@@ -188,9 +209,10 @@ class Client:
         beat: Beat | None = None,
         page: PageCall | None = None,
         turn: TurnCall | None = None,
+        done: Mapping[str, Done] | None = None,
         confirmed: tuple[str, ...] = (),
     ) -> Call:
-        return Call(what, self.who, self.who.id, beat, page, turn, confirmed)
+        return Call(what, self.who, self.who.id, beat, page, turn, done or {}, confirmed)
 
     # What it hears.
 

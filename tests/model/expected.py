@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from soloist.store.messages import Claimed
 from soloist.store.records import Drained
-from tests.model import claims, presences
+from tests.model import claims, places, presences
 from tests.model.state import State
 from tests.model.step import Step, count, hear, note, refuse, ring
 
@@ -54,45 +54,45 @@ def _publish(step: Step, state: State) -> set[str]:
 
 
 def _next(step: Step, state: State) -> set[str]:
-    call, ident = step.call, step.call.who.id
-    me, turn = state.lives.get(ident), step.call.turn
+    ident, turn = step.call.who.id, step.call.turn
+    me = state.lives.get(ident)
     assert turn is not None
     if me is not None and (turn.turn, turn.stamp) == (me.turn, me.before):
         hear(state, ident)
-        held, reply = state.claimed.get(ident, set()), step.reply
+        held, reply = state.claimed.get(ident, []), step.reply
         same = isinstance(reply, Claimed) and (reply.stamp, reply.hold) == (me.stamp, False)
         same = same and isinstance(reply, Claimed) and claims.is_told(state, reply, held)
-        return {"AGAIN"} if same else {f"AGAIN {me.stamp} {sorted(held)}, not {reply}"}
-    named = [*call.completed, *call.failed, *call.back]
+        return {"AGAIN"} if same else {f"AGAIN {me.stamp} {held}, not {reply}"}
     fits = me is not None and (turn.turn, turn.stamp) == (me.turn + 1, me.stamp)
-    if me is None or not fits or not state.claimed.get(ident, set()).issuperset(named):
+    named = places.named(turn, state.claimed.get(ident, []))
+    if me is None or not fits or named is None:
         return refuse(state, "next")
-    if any(step.kinds[each] not in turn.done for each in call.back):
+    if any(step.kinds[each] not in turn.kinds for each in named.back):
         return {"KINDS"}
     if not isinstance(step.reply, Claimed):
         return {"OK"}
     now = int(step.reply.stamp) // 1000
-    held = state.claimed.setdefault(ident, set())
-    held.difference_update(named)
-    for each in call.completed:
+    held = [each for each in state.claimed.get(ident, []) if each not in named.all]
+    state.claimed[ident] = held
+    for each in named.completed:
         count(state, "completed", 1, step.kinds[each])
-    for at, each in enumerate(call.failed, 1):
+    for at, each in enumerate(named.failed, 1):
         state.errors[each] = int(step.reply.stamp) + at
         count(state, "failed", 1, step.kinds[each])
-    for each in [*call.completed, *call.failed]:
+    for each in [*named.completed, *named.failed]:
         state.attempts.pop(each, None)
-    claims.give_back(state, call.back, step.kinds, step.settings.max_attempts)
-    want = {kind: done.want for kind, done in turn.done.items()}
+    claims.give_back(state, named.back, step.kinds, step.settings.max_attempts)
+    want = {kind: tally.want for kind, tally in turn.kinds.items()}
     taken, hold, alone = claims.claim(state, ident, want, now)
-    held.update(taken)
+    held += taken
     interval = min(me.interval, step.settings.heartbeat_ms) if taken else me.interval
     state.lives[ident] = me._replace(
         turn=turn.turn, stamp=step.reply.stamp, before=turn.stamp, alone=alone or me.alone, zero=0, interval=interval,
-        completed=me.completed + len(call.completed), failed=me.failed + len(call.failed),
+        completed=me.completed + len(named.completed), failed=me.failed + len(named.failed),
     )  # fmt: skip
-    ring(state, tuple(turn.done))
+    ring(state, tuple(turn.kinds))
     told = [each.split(b" ", 1)[0].decode() for each in step.reply.envelopes]
-    right = told == taken and step.reply.hold == hold and claims.is_told(state, step.reply, set(taken))
+    right = told == taken and step.reply.hold == hold and claims.is_told(state, step.reply, taken)
     return {"OK"} if right else {f"OK {taken} hold={hold}, not {told} hold={step.reply.hold}"}
 
 

@@ -144,6 +144,19 @@ def what_was_abandoned_goes_on(world: World) -> None:
             leaves_in_order(world)
 
 
+def has_its_hands_full(world: World) -> None:
+    """Somebody claims time and again, and then is done with this and that: what is left stands between holes."""
+    handlers = [client for client in world.living() if client.joined and not client.unknown and not client.drains]
+    if handlers:
+        client = world.chance.choice(handlers)
+        for _ in range(3):
+            if client.id in world.state.lives and len(client.held) < 6:
+                world.send(client, client.wants_more())
+        for _ in range(3):
+            if client.id in world.state.lives and len(client.held) > 2 and not client.unknown:
+                _travels(world, client, client.works_here_and_there())
+
+
 def leaves_in_order(world: World) -> None:
     """One that holds messages or records ends; another process comes in its place."""
     holders = [client for client in world.living() if client.held or client.in_print]
@@ -260,6 +273,7 @@ FAULTS: Mapping[Callable[[World], None], int] = {
     the_clock_goes_back: 3,
     somebody_judges: 8,
     is_cut_off: 8,
+    has_its_hands_full: 12,
     leaves_in_order: 6,
     a_suspect_has_waited: 12,
     a_will_changes: 12,

@@ -98,7 +98,7 @@ class Model:
         """A suspect of poison is held alone."""
         suspects = {ident for ident, of in state.attempts.items() if of.deaths >= self._settings.max_attempts - 1}
         for of, held in state.claimed.items():
-            rule(len(held) == 1 or not held & suspects, f"{of} holds a suspect among {sorted(held)}")
+            rule(len(held) == 1 or not suspects & set(held), f"{of} holds a suspect among {held}")
 
     def _check_equation(self, state: State) -> None:
         """G3, and the totals are what the books say. That `status` shows the same is for the history to look at."""
@@ -251,8 +251,8 @@ class Model:
             for ident in call.completed:
                 by = self.books.completed.get(ident)
                 rule(by == client.id, f"{client.id} was told that it completed {ident}; by the books {by} did")
-            held = state.claimed.get(client.id, set())
-            rule(held == set(client.held), f"{client.id} believes to hold {sorted(client.held)}, not {sorted(held)}")
+            held = state.claimed.get(client.id, [])
+            rule(held == [*client.held], f"{client.id} believes to hold {[*client.held]}, not {held}")
         elif call.page is not None and isinstance(reply, int):
             lost = set(call.published) - self.books.published
             rule(not lost, f"{client.id} was told that it published {sorted(lost)}")

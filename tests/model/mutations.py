@@ -8,7 +8,8 @@ Not here, since another check makes up for it, so that no history can tell the d
   judges itself (with no gap its own lease cannot be over);
 - a busy one that would stand back for itself, a generator in line, a term or a place of one that is gone: what departs
   takes its place and its term along, and whoever is elected its place;
-- publish without the first number alone: the numbers of one sender follow its calls.
+- publish without the first number alone: the numbers of one sender follow its calls;
+- next that takes what it trims at the end of `claimed` for a hole: the same is left, only slower.
 
 Nor what no history has: messages of a megabyte, another version or ACL, somebody else's writes under our keys.
 """
@@ -49,6 +50,9 @@ GAP = "local function has_gap(heard, lease) return now < heard.beat or now - hea
 WITNESS = "by_will = for_ms >= WITNESS_MS and will_for_ms >= WITNESS_MS,"
 THAT_FAILURE = "string.match(record, '^%d+') == failed_us and record or nil"
 SHARE = "math.min(want, math.ceil(pending / sharers))"
+FIRST_ID = "if not envelope_at(claimed, run.first, run.id) or (run.what"
+FAILED_ID = "failure.envelope = envelope_at(claimed, failure.place, failure.id)"
+COUNTED = "return done == 0 and failed == 0"
 TO_THE_HEAD = "in_chunks(reversed(waiting), function(...) redis.call('LPUSH', list, ...) end)"
 
 PUBLISHING = (
@@ -67,8 +71,6 @@ PUBLISHING = (
 HANDLING = (
     lacking("next without the turn check", NEXT, TURN, "if false then"),
     lacking("next without the stamp check", NEXT, TURN, "if turn ~= tonumber(seen[1]) + 1 then"),
-    lacking("next that completes what is not claimed", NEXT, "if not all_claimed(claimed, done) then", "if false then"),
-    lacking("next that gives back what is not claimed", NEXT, "if not returned[i] then return superseded() end"),
     lacking("next that forgets its stamp", NEXT, "'turn', turn, 'stamp', new_stamp, ", "'turn', turn, "),
     lacking(
         "next that leaves the mark of its caller", NEXT, "clear_mark(wills, id, #envelopes > 0 and heartbeat_ms or nil)"
@@ -82,11 +84,59 @@ HANDLING = (
     lacking("more than a share is claimed", NEXT, SHARE, "math.min(want, pending)"),
     lacking("what is given back goes to the tail", NEXT, TO_THE_HEAD, TO_THE_HEAD.replace("LPUSH", "RPUSH"), LEAVE),
     lacking("a suspect is claimed among others", NEXT, "      if holding == 0 then", "      if true then"),
-    lacking(
-        "a suspect is held along with others", NEXT, "(alone and redis.call('HEXISTS', claimed, alone) == 1)", "false"
-    ),
+    lacking("a suspect is held along with others", NEXT, "(alone and envelope_at(claimed, 0, alone))", "false"),
     lacking("a suspect that has waited does not go first", NEXT, "now - of.since >= SUSPECT_WAITS_MS", "false"),
     lacking("everybody is asked to hold", NEXT, "elseif of.hold < now then", "else"),
+)
+
+PLACES = (
+    lacking("a run whose first id is not compared", NEXT, FIRST_ID, "if (run.what"),
+    lacking(
+        "a failure whose id is not compared",
+        NEXT,
+        FAILED_ID,
+        FAILED_ID.replace("failure.id", "id_of(redis.call('LINDEX', claimed, failure.place) or '')"),
+    ),
+    lacking("runs that overlap", NEXT, "run.first < free or "),
+    lacking("a run of nothing", NEXT, "run.last < run.first or "),
+    lacking("a run beyond the end", NEXT, " or run.last >= held"),
+    lacking("failures in a run that is given back", NEXT, " or (run.what == 'back' and #run.failed > 0)"),
+    lacking("a failure before its run, or for the second time", NEXT, "failure.place < open or "),
+    lacking("a failure behind its run", NEXT, " or failure.place > run.last"),
+    lacking("a run that is not counted against the tallies", NEXT, COUNTED, "return true"),
+    lacking("only failures are counted against the tallies", NEXT, COUNTED, "return failed == 0"),
+    lacking("failures are not counted against the tallies", NEXT, COUNTED, "return done == 0"),
+    lacking("next that does not take out the head", NEXT, "      from = run.last + 1\n", ""),
+    lacking("next that takes out one more at the head", NEXT, "from = run.last + 1\n", "from = run.last + 2\n"),
+    lacking("next that does not take out the end", NEXT, "to = run.first - 1"),
+    lacking("next that takes out one more at the end", NEXT, "to = run.first - 1", "to = run.first - 2"),
+    lacking("next that leaves holes", NEXT, "if holes then redis.call('LREM', claimed, 0, '') end"),
+    lacking("next that fills one hole only", NEXT, "'LREM', claimed, 0, ''", "'LREM', claimed, 1, ''"),
+    lacking(
+        "next that trims before it makes holes",
+        NEXT,
+        "for place = run.first, run.last do redis.call('LSET'",
+        "for place = run.first - from, run.last - from do redis.call('LSET'",
+    ),
+    lacking("next that takes nothing out", NEXT, "if #runs > 0 then remove(runs, claimed) end"),
+    lacking("claimed in another order", NEXT, "redis.call('RPUSH', claimed, ...)", "redis.call('LPUSH', claimed, ...)"),
+    lacking("attempts that outlive their message", NEXT, "ids_of(envelopes_in(runs, 'done', claimed))", "{}"),
+    lacking(
+        "what is given back is looked for elsewhere",
+        NEXT,
+        "local returned = envelopes_in(runs, 'back', claimed)",
+        "local returned = envelopes_in(runs, 'done', claimed)",
+    ),
+    lacking(
+        "records in another order", NEXT, "new_record(now_us + after, failure", "new_record(now_us - after, failure"
+    ),
+    lacking("kinds that were not given, given back", NEXT, "if #missing > 0 then return { 'KINDS', missing[1] } end"),
+    lacking(
+        "a repeat that tells what it holds by number",
+        NEXT,
+        "local envelopes = redis.call('LRANGE', claimed, 0, -1)",
+        "local envelopes = in_order(redis.call('LRANGE', claimed, 0, -1))",
+    ),
 )
 
 JUDGING = (
@@ -213,4 +263,4 @@ ASKING = (
     ),
 )
 
-MUTATIONS = (*PUBLISHING, *HANDLING, *JUDGING, *WILLS, *GENERATING, *ASKING)
+MUTATIONS = (*PUBLISHING, *HANDLING, *PLACES, *JUDGING, *WILLS, *GENERATING, *ASKING)

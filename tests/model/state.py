@@ -20,7 +20,9 @@ for _, key in ipairs(redis.call('KEYS', base .. '*')) do
     for i, envelope in ipairs(redis.call('LRANGE', key, 0, -1)) do waiting[i + 1] = string.match(envelope, '^[^ ]+') end
     lists[#lists + 1] = waiting
   elseif what == 'claimed' then
-    claimed[#claimed + 1] = { string.sub(name, 9), unpack(redis.call('HKEYS', key)) }
+    local held = { string.sub(name, 9) }
+    for i, envelope in ipairs(redis.call('LRANGE', key, 0, -1)) do held[i + 1] = string.match(envelope, '^[^ ]*') end
+    claimed[#claimed + 1] = held
   elseif what == 'drained' or name == 'errors' then
     local held = redis.call('HGETALL', key)
     for i = 2, #held, 2 do held[i] = string.match(held[i], '^%d+') end
@@ -107,7 +109,7 @@ class State:
 
     Attributes:
         lists: `pending:KIND`, `again:KIND`, `suspect:KIND` to message ids, the head first.
-        claimed: instance to message ids.
+        claimed: instance to message ids, in the order of claiming.
         errors: message id to the time of its failure, µs; drained: drainer to the same.
         bells: kinds whose bell has a token.
         log: how many entries the common log has, and which event was the last.
@@ -122,7 +124,7 @@ class State:
     paused: set[str]
     attempts: dict[str, Attempts]
     lists: dict[str, list[str]]
-    claimed: dict[str, set[str]]
+    claimed: dict[str, list[str]]
     errors: dict[str, int]
     drained: dict[str, dict[str, int]]
     bells: set[str]
@@ -238,7 +240,7 @@ def parse(answer: list[Any]) -> State:
         paused={text(each).removeprefix("kind:") for each in paused},
         attempts={ident: Attempts(*map(int, entry.split())) for ident, entry in _pairs(attempts)},
         lists={text(name): texts(waiting) for name, *waiting in lists},
-        claimed={text(of): set(texts(held)) for of, *held in claimed},
+        claimed={text(of): texts(held) for of, *held in claimed},
         errors=errors,
         drained={name.removeprefix("drained:"): of for name, of in held.items()},
         bells={text(name).removeprefix("bell:") for name, _ in bells},

@@ -8,7 +8,7 @@ import pytest
 
 from soloist.errors import Unavailable
 from soloist.store.link import Link
-from soloist.store.messages import Done, TurnCall, next_turn
+from soloist.store.messages import Tally, TurnCall, next_turn
 from soloist.store.presence import Who, join
 from tests.servers import Store
 
@@ -42,7 +42,7 @@ def test_a_turn_that_was_given_up_and_repeated_is_taken_once(store: Store) -> No
     """Whichever of its copies is carried out, in whatever order: one turn, and the answer is that of the repetition."""
     who = Who("late", 0, "demo", "host", 17, ("a",))
     stamp = join(store.link, store.keys, who, store.settings).stamp
-    call = TurnCall(1, stamp, {"a": Done(1)})
+    call = TurnCall(1, stamp, {"a": Tally(1)})
     store.link.command("CLIENT", "PAUSE", PAUSE_MS, "ALL")
     with closing(Link(store.server, timeout=WITHIN)) as link:
         given_up = 0
@@ -53,5 +53,5 @@ def test_a_turn_that_was_given_up_and_repeated_is_taken_once(store: Store) -> No
             except Unavailable:
                 given_up += 1
         assert given_up > 0
-        assert next_turn(link, store.keys, who.id, store.settings, TurnCall(2, answer.stamp, {"a": Done(1)})).stamp
+        assert next_turn(link, store.keys, who.id, store.settings, TurnCall(2, answer.stamp, {"a": Tally(1)})).stamp
     assert store.link.command("HGET", store.keys.instance(who.id), "turn") == b"2"

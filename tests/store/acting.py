@@ -8,10 +8,11 @@ from uuid import uuid4
 
 from soloist.store import envelope, messages, presence, records
 from soloist.store.link import Link
-from soloist.store.messages import Claimed, Done, PageCall, TurnCall
+from soloist.store.messages import Claimed, PageCall, TurnCall
 from soloist.store.presence import Heard, Joined, Term, Who
 from tests.servers import Store
 from tests.store.state import check_equation, now_ms, total
+from tests.turns import Done, turn_call
 from tests.waiting import wait_until
 
 DETAILS = json.dumps({"reason": "it is erroneous", "type": "Reject", "handler": "somebody", "attempts": 1}).encode()
@@ -110,7 +111,11 @@ class Instance:
     ) -> TurnCall:
         """Its next `next`, not yet sent, about one kind."""
         done = Done(want, list(completed), [(each, DETAILS) for each in failed], list(back))
-        return TurnCall(self.turn + 1, self.stamp, {kind: done})
+        return self.turn_call_of({kind: done})
+
+    def turn_call_of(self, done: Mapping[str, Done]) -> TurnCall:
+        """The same about several kinds, by the places of what it really holds now."""
+        return turn_call(self.turn + 1, self.stamp, [each.encode() for each in self.claimed], done)
 
     def send_turn(self, call: TurnCall) -> Claimed:
         with self._step():
@@ -132,7 +137,7 @@ class Instance:
 
     def next_of(self, done: Mapping[str, Done]) -> Claimed:
         """A `next` about several kinds."""
-        return self.send_turn(TurnCall(self.turn + 1, self.stamp, done))
+        return self.send_turn(self.turn_call_of(done))
 
     def leave(self, kinds: Sequence[str] = ("default",)) -> int | None:
         with self._step():
@@ -182,9 +187,15 @@ class Instance:
         return next(each.fields for each in check_equation(self.store).instances if each.id == self.id)
 
     @property
-    def claimed(self) -> set[str]:
-        """The ids that it holds."""
-        return {key.decode() for key in self.store.link.command("HKEYS", self.store.keys.claimed(self.id))}
+    def envelopes(self) -> list[bytes]:
+        """All that it holds, byte for byte, in the order in which it claimed it."""
+        held: list[bytes] = self.store.link.command("LRANGE", self.store.keys.claimed(self.id), 0, -1)
+        return held
+
+    @property
+    def claimed(self) -> list[str]:
+        """The ids that it holds, in the order in which it claimed them."""
+        return [envelope.id_of(each).decode() for each in self.envelopes]
 
     @property
     def deadline(self) -> int | None:
@@ -241,9 +252,8 @@ class Instance:
 
     def holds(self, envelopes: Sequence[bytes], kind: str = "default") -> None:
         """Puts messages into its hands that were never published: the books are set right."""
-        pairs = [part for each in envelopes for part in (envelope.id_of(each), each)]
-        for first in range(0, len(pairs), 1000):
-            self.store.link.command("HSET", self.store.keys.claimed(self.id), *pairs[first : first + 1000])
+        for first in range(0, len(envelopes), 1000):
+            self.store.link.command("RPUSH", self.store.keys.claimed(self.id), *envelopes[first : first + 1000])
         for name in ("published", f"published:{kind}"):
             self.store.link.command("HINCRBY", self.store.keys.totals, name, len(envelopes))
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from soloist.store.messages import Done, TurnCall
 from soloist.store.replies import Superseded
 from tests.servers import Store
 from tests.store.acting import DEPARTURES, Departure, Instance, Joins, ids
 from tests.store.state import check_equation, full_memory, nothing_changes
+from tests.turns import Done
 
 
 def fail(generator: Instance, count: int, *, details: bytes = b"{}") -> None:
@@ -14,8 +14,7 @@ def fail(generator: Instance, count: int, *, details: bytes = b"{}") -> None:
     generator.publish(count)
     held = ids(generator.next(want=count))
     assert len(held) == count
-    done = {"default": Done(failed=[(each, details) for each in held])}
-    generator.send_turn(TurnCall(generator.turn + 1, generator.stamp, done))
+    generator.next_of({"default": Done(failed=[(each, details) for each in held])})
 
 
 def drained_ids(drainer: Instance, limit: int = 500) -> list[str]:

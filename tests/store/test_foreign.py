@@ -9,13 +9,14 @@ import pytest
 from soloist.errors import ForeignData
 from soloist.store import control, foreign, history, messages, presence, records, report
 from soloist.store.keys import TYPES, Keys
-from soloist.store.messages import Done, TurnCall
+from soloist.store.messages import TurnCall
 from soloist.store.script import Script
 from tests.lua_source import Script as LuaScript
 from tests.lua_source import scripts
 from tests.servers import Store
 from tests.store.acting import DETAILS, Instance, ids
 from tests.store.state import dump, nothing_changes
+from tests.turns import Done
 
 THEIRS = "theirs"
 READ_ONLY = {"snapshot", "survey"}
@@ -54,7 +55,7 @@ class Stage:
         link, keys, settings = self.store.link, self.store.keys, self.store.settings
         generator, handler = self.generator, self.handler
         done = Done(5, self.claimed[:1], [(self.claimed[1], DETAILS)], self.claimed[2:])
-        turn = TurnCall(handler.turn + 1, handler.stamp, {"default": done})
+        turn = handler.turn_call_of({"default": done})
         assert generator.term is not None
         term = generator.term.number
         return {
@@ -233,14 +234,13 @@ def test_what_is_no_message_stays_where_it_is_and_is_told(
 
     assert said["next"][-1] == "FOREIGN"
     assert store.link.command("LINDEX", key, 0) == text.encode()
-    assert store.link.command("HLEN", store.keys.claimed(generator.id)) == 0
+    assert store.link.command("EXISTS", store.keys.claimed(generator.id)) == 0
     assert int(store.link.command("HGET", store.keys.totals, "completed") or 0) == len(in_hand)
 
 
 def turn_of(instance: Instance, done: Done) -> tuple[Any, Keys, str, Any, TurnCall]:
     store = instance.store
-    call = TurnCall(instance.turn + 1, instance.stamp, {"default": done})
-    return store.link, store.keys, instance.id, store.settings, call
+    return store.link, store.keys, instance.id, store.settings, instance.turn_call_of({"default": done})
 
 
 def advance(instance: Instance, store: Store) -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from soloist.store.envelope import pack
-from soloist.store.messages import Done
 from tests.servers import Store
 from tests.store.acting import Instance, Joins, dies, ids
 from tests.store.state import (
@@ -19,6 +18,7 @@ from tests.store.state import (
     tokens,
     waiting,
 )
+from tests.turns import Done
 
 
 def test_what_it_holds_is_given_back_to_the_head_in_order(store: Store, generator: Instance, joined: Joins) -> None:
@@ -190,7 +190,7 @@ def test_a_late_leave_does_not_touch_the_reborn(store: Store, generator: Instanc
     with nothing_changes(store):
         assert handler.leave() is None
 
-    assert reborn.claimed == {"1-tag"}
+    assert reborn.claimed == ["1-tag"]
 
 
 def test_a_late_leave_after_reclaim_changes_nothing(store: Store, generator: Instance, joined: Joins) -> None:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from soloist.store.messages import Done
 from tests.servers import Store
 from tests.store.acting import Instance, Joins, claimed_numbers, dies, ids
 from tests.store.state import full_memory, numbers, pause, silence, tokens, waiting
+from tests.turns import Done
 
 MEGABYTE = 1_048_576
 
@@ -16,7 +16,7 @@ def test_messages_are_claimed_first_in_first_out(store: Store, generator: Instan
 
     assert claimed_numbers(generator.next(want=2)) == [1, 2]
     assert claimed_numbers(generator.next(want=2)) == [3, 4]
-    assert generator.claimed == {"1-tag", "2-tag", "3-tag", "4-tag"}
+    assert generator.claimed == ["1-tag", "2-tag", "3-tag", "4-tag"]
     assert numbers(waiting(store, "pending")) == [5]
 
 

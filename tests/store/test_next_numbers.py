@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from soloist.store.messages import TurnCall
 from tests.servers import Store
 from tests.store.acting import DEPARTURES, Departure, Instance, Joins, dies, ids
 from tests.store.state import nothing_changes, refused, silence
@@ -27,8 +26,8 @@ def test_a_repeated_call_is_answered_with_everything_held(
     store: Store, handler: Instance, said: dict[str, list[str]]
 ) -> None:
     """It was applied: the caller learns all that it holds, not only what is new, and the stamp for its next call."""
-    held = sorted(handler.claimed)
-    call = handler.turn_call(want=2, completed=[held[0].encode()])
+    held = handler.claimed
+    call = handler.turn_call(want=2, completed=[held[1].encode()])
     first = handler.send_turn(call)
     silence(store)
 
@@ -38,12 +37,8 @@ def test_a_repeated_call_is_answered_with_everything_held(
 
     assert said["next"][-3:] == ["OK", "AGAIN", "AGAIN"]
     assert (again.again, again.hold, again.stamp) == (True, False, first.stamp)
-    assert (
-        {each.decode() for each in ids(again)}
-        == handler.claimed
-        == {*held[1:], *(each.decode() for each in ids(first))}
-    )
-    assert len(again.envelopes) == 4
+    assert again.envelopes == handler.envelopes, "in the order of claiming: by it the next call names them"
+    assert handler.claimed == [held[0], held[2], *(each.decode() for each in ids(first))]
 
 
 def test_the_repeat_tells_the_attempts_of_everything_held(store: Store, generator: Instance, joined: Joins) -> None:
@@ -95,7 +90,7 @@ def test_the_stamp_of_the_call_before_is_refused(store: Store, handler: Instance
     handler.next()
 
     with refused(store, "next"):
-        handler.send_turn(TurnCall(handler.turn + 1, stamp, handler.turn_call(want=1).done))
+        handler.send_turn(replace(handler.turn_call(want=1), stamp=stamp))
 
 
 def test_the_turn_of_the_last_call_with_another_stamp_is_refused(store: Store, handler: Instance) -> None:
@@ -103,7 +98,7 @@ def test_the_turn_of_the_last_call_with_another_stamp_is_refused(store: Store, h
     handler.next()
 
     with refused(store, "next"):
-        handler.send_turn(TurnCall(handler.turn, handler.stamp, handler.turn_call(want=1).done))
+        handler.send_turn(replace(handler.turn_call(want=1), turn=handler.turn))
 
 
 def test_the_first_call_needs_the_stamp_of_join(store: Store, generator: Instance, joined: Joins) -> None:
@@ -117,11 +112,15 @@ def test_the_first_call_needs_the_stamp_of_join(store: Store, generator: Instanc
 
 
 @pytest.mark.parametrize("what", ["completed", "failed", "back"])
-def test_an_id_that_is_not_claimed_is_refused(store: Store, handler: Instance, what: str) -> None:
-    """Who lost its claim cannot complete, fail or give back; nor what it named beside it."""
-    held = [each.encode() for each in sorted(handler.claimed)]
+@pytest.mark.parametrize("instead", [False, True])
+def test_an_id_that_is_not_claimed_is_refused(store: Store, handler: Instance, what: str, instead: bool) -> None:
+    """Who lost its claim cannot complete, fail or give back; nor what it named beside it, or another in its place."""
+    held = [each.encode() for each in handler.claimed]
     done = {"completed": held[:1], "failed": held[1:2], "back": held[2:]}
-    done[what] = [*done[what], b"99-tag"]
+    if instead:
+        done[what] = [b"99-tag"]
+    else:
+        done[what].append(b"99-tag")
 
     with refused(store, "next"):
         handler.next(want=1, completed=done["completed"], failed=done["failed"], back=done["back"])
@@ -133,15 +132,20 @@ def test_a_message_of_another_cannot_be_completed(store: Store, handler: Instanc
 
     with refused(store, "next"):
         other.next(completed=[min(handler.claimed).encode()])
+    other.next(want=1)
+    with refused(store, "next"):
+        other.next(completed=[min(handler.claimed).encode()])
 
 
 def test_one_unclaimed_id_among_thousands_is_found(store: Store, generator: Instance) -> None:
-    """The check goes in chunks, as the work does."""
+    """Behind them, or in the place of the last."""
     generator.publish(2_500)
     held = ids(generator.next(want=2_500))
 
     with refused(store, "next"):
         generator.next(completed=[*held, b"99999-tag"])
+    with refused(store, "next"):
+        generator.next(completed=[*held[:-1], b"99999-tag"])
 
 
 def test_a_completed_message_cannot_be_completed_again(store: Store, handler: Instance) -> None:

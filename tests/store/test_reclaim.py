@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 
 from soloist.store.envelope import pack
-from soloist.store.messages import Done
 from tests.servers import Store
 from tests.store.acting import Instance, Joins, dies, ids
 from tests.store.state import (
@@ -22,6 +21,7 @@ from tests.store.state import (
     total,
     waiting,
 )
+from tests.turns import Done
 
 
 @pytest.fixture
@@ -301,7 +301,7 @@ def test_reclaiming_works_when_memory_is_full(store: Store, generator: Instance,
 def dies_with_it(store: Store, judge: Instance, joined: Joins) -> None:
     victim = joined()
     victim.next(want=1)
-    assert victim.claimed == {"1-tag"}
+    assert victim.claimed == ["1-tag"]
     dies(victim, judge)
 
 

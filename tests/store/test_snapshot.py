@@ -2,11 +2,11 @@
 
 import pytest
 
-from soloist.store.messages import Done
 from soloist.store.snapshot import Found, namespaces, snapshot
 from tests.servers import Store
 from tests.store.acting import Instance, Joins, dies, ids
 from tests.store.state import check_equation, full_memory, nothing_changes, pause
+from tests.turns import Done
 
 
 def test_an_empty_namespace_has_nothing_to_show(store: Store, said: dict[str, list[str]]) -> None:

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soloist.store.envelope import NAME, Envelope, id_of, pack, unpack
+from soloist.store.envelope import NAME, Envelope, id_of, kind_of, pack, pack_page, unpack
 
 names = st.from_regex(NAME, fullmatch=True)
-ids = st.builds(
-    lambda number, tag: f"{number}-{tag}", st.integers(1, 2**53), st.from_regex(r"[a-z2-9]{7}", fullmatch=True)
-)
+tags = st.from_regex(r"[a-z2-9]{7}", fullmatch=True)
+ids = st.builds(lambda number, tag: f"{number}-{tag}", st.integers(1, 2**53), tags)
 keys = st.text(st.characters(exclude_categories=["Cs"]))
 
 
@@ -69,6 +68,26 @@ def test_what_was_packed_is_unpacked(
 
     assert unpack(envelope) == Envelope(message_id, kind, at, key or message_id, headers, body)
     assert id_of(envelope) == message_id.encode()
+    assert kind_of(envelope) == kind
+
+
+@given(st.integers(1, 2**53), tags, names, st.integers(0, 2**53), st.lists(st.binary(), max_size=20))
+def test_a_page_is_packed_as_its_messages_would_be(
+    first: int, tag: str, kind: str, at: int, bodies: list[bytes]
+) -> None:
+    """Byte for byte, numbered one after another from the first; also a page of nothing."""
+    one_by_one = [pack(f"{first + behind}-{tag}", kind, at, body) for behind, body in enumerate(bodies)]
+
+    assert pack_page(first, tag, kind, at, bodies) == one_by_one
+
+
+@pytest.mark.parametrize("body", [b"", b" ", b"100% %d %b %s", b"%", b"\x00\xff", b"7 8 9 "])
+def test_a_body_in_a_page_is_not_read(body: bytes) -> None:
+    """Whatever looks like a format or like a head in it; and a page may be any iterable."""
+    assert pack_page(9, "tag", "default", 5, iter([body, body])) == [
+        b"9-tag default 1 5 0 0 " + body,
+        b"10-tag default 1 5 0 0 " + body,
+    ]
 
 
 @given(ids, names, st.binary(), st.binary())

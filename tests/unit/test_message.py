@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from soloist import message as module
 from soloist.message import Details, Message, encode_body
-from soloist.store.envelope import pack
+from soloist.store.envelope import pack, unpack
 
 
 class Order(msgspec.Struct):
@@ -24,6 +25,42 @@ def test_a_message_tells_what_it_is() -> None:
 
     assert (given.id, given.kind, given.attempt) == ("12-tag", "order.created", 3)
     assert given.published_at == 1_700_000_000.25
+
+
+def test_the_id_is_known_without_taking_the_message_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked for on every way; the rest is taken apart when it is first asked for, and once."""
+    calls: list[bytes] = []
+
+    def counting(envelope: bytes) -> Any:
+        calls.append(envelope)
+        return unpack(envelope)
+
+    monkeypatch.setattr(module, "unpack", counting)
+    given = message(b"a body with blanks")
+
+    assert (given.id, given.attempt, len(calls)) == ("12-tag", 1, 0)
+    assert (given.kind, given.key, given.body, given.data) == (
+        "order.created",
+        "12-tag",
+        "a body with blanks",
+        b"a body with blanks",
+    )
+    assert len(calls) == 1
+
+
+def test_the_id_is_that_of_the_envelope_whatever_its_key() -> None:
+    """With a key of its own the id stays."""
+    assert message(key="order:7").id == "12-tag"
+
+
+def test_a_message_is_the_first_attempt_unless_told_otherwise() -> None:
+    """And is known by itself: a handler may keep messages in a set, and two deliveries are two."""
+    one, other = message(), Message(pack("12-tag", "order.created", 1_700_000_000_250, b"hello"))
+
+    assert (one.attempt, other.attempt) == (1, 1)
+    assert one == one  # noqa: PLR0124 - that is the question
+    assert one != other
+    assert len({one, other, one}) == 2
 
 
 def test_the_idempotency_key_is_the_sources_own_else_the_id() -> None:
@@ -63,8 +100,11 @@ def test_json_that_does_not_fit_is_an_error_of_the_message(body: bytes, type_: A
 
 
 def test_a_message_says_who_it_is_in_a_log_but_not_what_is_in_it() -> None:
-    """Bodies may be private."""
-    assert repr(message(b"secret", attempt=2)) == "<Message 12-tag of kind order.created, attempt 2>"
+    """Bodies may be private; also to rich, as in a traceback with locals."""
+    given = message(b"secret", key="private", attempt=2)
+
+    assert repr(given) == str(given) == "<Message 12-tag of kind order.created, attempt 2>"
+    assert given.__rich_repr__() == [("id", "12-tag"), ("kind", "order.created"), ("attempt", 2)]
 
 
 @pytest.mark.parametrize(

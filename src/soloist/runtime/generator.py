@@ -18,7 +18,7 @@ from soloist.runtime.cadence import Cadence
 from soloist.runtime.patience import Patience
 from soloist.runtime.played_term import PlayedTerm
 from soloist.runtime.telling import told
-from soloist.store.envelope import pack
+from soloist.store.envelope import pack_page
 from soloist.store.link import Link
 from soloist.store.messages import Full, PageCall, publish
 from soloist.store.replies import Superseded, TermOver
@@ -124,18 +124,19 @@ class Generator:
         until = time.monotonic() + PAGE_WORK
         bodies: list[bytes] = []
         size = 0
+        produce, max_body = source.function, self._instance.settings.max_body
         self.calling = source, time.monotonic()
         try:
             while len(bodies) < most and size < PAGE_BYTES:
-                made = source.function()
+                made = produce()
                 if made is None:
                     break
-                body = encode_body(made)
-                if len(body) > self._instance.settings.max_body:
+                body = made.encode() if isinstance(made, str) else encode_body(made)
+                if len(body) > max_body:
                     raise ValueError(f"a body of {len(body)} bytes is larger than max_body allows")
                 bodies.append(body)
                 size += len(body)
-                if len(bodies) % 16 == 0 and time.monotonic() > until:
+                if not len(bodies) & 15 and time.monotonic() > until:
                     break
         except BaseException as error:  # whatever the user's code raises, also SystemExit: the next tick comes
             if source.name not in self.failing:
@@ -150,8 +151,7 @@ class Generator:
     def _page(self, term: PlayedTerm, source: Source, bodies: list[bytes], tick: int) -> PageCall:
         at = int(self._instance.clock.now_ms())
         first = term.seq + 1
-        tag = term.tag
-        envelopes = [pack(f"{number}-{tag}", DEFAULT_KIND, at, body) for number, body in enumerate(bodies, start=first)]
+        envelopes = pack_page(first, term.tag, DEFAULT_KIND, at, bodies)
         return PageCall(term.number, term.call + 1, first, source.name, {DEFAULT_KIND: envelopes}, tick=tick)
 
     def _publish(self, term: PlayedTerm, page: PageCall) -> None:

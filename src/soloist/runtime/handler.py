@@ -18,7 +18,7 @@ from soloist.message import Details, Message
 from soloist.runtime.batching import FLUSH, Batching
 from soloist.runtime.patience import Patience
 from soloist.runtime.telling import text
-from soloist.runtime.turns import Desk, Outcome, Turns
+from soloist.runtime.turns import Desk, Turns
 from soloist.store.envelope import id_of
 from soloist.store.link import Link
 from soloist.store.replies import Superseded
@@ -87,7 +87,8 @@ class Handler:
     @property
     def in_hand(self) -> bytes | None:
         """The id of the message that is being handled now."""
-        return self._desk.in_hand
+        envelope = self._desk.in_hand
+        return None if envelope is None else id_of(envelope)
 
     def leave_the_bell(self) -> None:
         """Wait there on a new connection: the old one may have died in silence, and would be missed only after BLOCK."""
@@ -154,31 +155,30 @@ class Handler:
         return self._instance.is_out_of_time
 
     def _work_through(self, desk: Desk) -> None:
-        functions, waiting, outcomes = self._functions, desk.waiting, desk.outcomes
+        functions, waiting, outcomes, incarnation = self._functions, desk.waiting, desk.outcomes, desk.incarnation
         self._awake.set()
         self._instance.heart.hurry_if_slow()
-        begun = time.monotonic()
+        begun = now = time.monotonic()
         until, count = begun + FLUSH, 0
-        while not self._interrupted and not desk.incarnation.over:
+        while now < until and not self._interrupted and not incarnation.over:
             try:
-                message_id = desk.in_hand = id_of(waiting[0][1])
+                desk.in_hand = waiting[0][1]
                 kind, envelope = waiting.popleft()
             except IndexError:
                 desk.in_hand = None
                 break
             # kill point: in hand, not begun
-            deaths, retries = desk.attempts.pop(message_id, (0, 0)) if desk.attempts else (0, 0)
+            deaths, retries = desk.attempts.pop(id_of(envelope), (0, 0)) if desk.attempts else (0, 0)
             try:
                 functions[kind](Message(envelope, 1 + deaths + retries))
-                outcomes.append(Outcome(kind, message_id, None))
+                outcomes.append((kind, envelope, None))
             except BaseException as error:  # noqa: BLE001 - whatever the user's code raises, the message failed
-                outcomes.append(Outcome(kind, message_id, self._details(error, 1 + deaths + retries)))
+                outcomes.append((kind, envelope, self._details(error, 1 + deaths + retries)))
             # kill point: between handle and complete
             desk.in_hand = None
             count += 1
-            if time.monotonic() > until:
-                break
-        self._batching.worked(count, time.monotonic() - begun)
+            now = time.monotonic()
+        self._batching.worked(count, now - begun)
         if len(waiting) > self._batching.size and not self._interrupted:
             self._turn(desk, 0, give_back=True)
 

@@ -8,38 +8,36 @@ known, or the incarnation is over.
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TypeAlias
 
 from soloist.errors import Unavailable
 from soloist.runtime.incarnation import Incarnation
 from soloist.runtime.patience import Patience
 from soloist.settings import Settings
-from soloist.store.envelope import id_of
+from soloist.store.envelope import id_of, kind_of
 from soloist.store.keys import Keys
 from soloist.store.link import Link
-from soloist.store.messages import Claimed, Done, TurnCall, next_turn
+from soloist.store.messages import Claimed, FailedMessage, Run, Tally, TurnCall, next_turn
 from soloist.store.replies import Superseded
 
-
-class Outcome(NamedTuple):
-    """What became of a message: its kind, its id, and the details if it failed."""
-
-    kind: str
-    id: bytes
-    details: bytes | None
+Outcome: TypeAlias = tuple[str, bytes, bytes | None]
+"""What became of a message: its kind, its envelope, and the details if it failed."""
 
 
 class Desk:
-    """What one incarnation holds.
+    """What one incarnation holds, in the order in which it was claimed: outcomes, then what is in hand, then waiting.
+
+    The server knows the same order, and is told places in it. Since one thread handles, what is done stands at its head,
+    and what is given back at its end.
 
     Attributes:
         waiting: kind and envelope of what was claimed and not begun, oldest first. The handler takes from the left,
             giving back takes from the right.
         outcomes: what was done and not recorded.
-        in_hand: the id of the message that is being handled. Set before it is taken from `waiting` and cleared after
-            it is in `outcomes`: a message is always in one of the three.
+        in_hand: the envelope of the message that is being handled. Set before it is taken from `waiting` and cleared
+            after it is in `outcomes`: a message is always in one of the three.
         recorded_at: when outcomes were last recorded (monotonic).
         given_up: a call of it is unknown and will stay so: nothing else may be sent for it but leave.
     """
@@ -53,6 +51,8 @@ class Desk:
         self.recorded_at = time.monotonic()
         self.hold = False
         self.given_up = False
+        self._held = 0
+        """How many it holds by the last answer."""
         self._turn = 0
         self._stamp = incarnation.stamp
 
@@ -62,42 +62,57 @@ class Desk:
 
     def collect(self, kinds: Sequence[str], want: int, *, give_back: bool) -> TurnCall:
         """Make the next call of what is done by now. The caller holds the lock."""
-        done = {kind: Done(want=want) for kind in kinds}
-        while self.outcomes:
-            outcome = self.outcomes.popleft()
-            if outcome.details is None:
-                done[outcome.kind].completed.append(outcome.id)
-            else:
-                done[outcome.kind].failed.append((outcome.id, outcome.details))
-        while give_back:
+        finished = [self.outcomes.popleft() for _ in range(len(self.outcomes))]
+        failures = [
+            FailedMessage(place, id_of(envelope), details)
+            for place, (_, envelope, details) in enumerate(finished)
+            if details is not None
+        ]
+        runs = [Run(0, len(finished), id_of(finished[0][1]), failures)] if finished else []
+        back = self._give_back() if give_back else []
+        if back:
+            runs.append(Run(self._held - len(back), len(back), back[-1], is_back=True))
+        total = Counter([kind for kind, _, _ in finished])
+        failed = Counter([finished[place][0] for place, _, _ in failures])
+        tallies = {kind: Tally(want, total[kind] - failed[kind], failed[kind]) for kind in kinds}
+        return TurnCall(self._turn + 1, self._stamp, tallies, runs)
+
+    def _give_back(self) -> list[bytes]:
+        """Take out what waits, the last first; answers the ids."""
+        ids: list[bytes] = []
+        while True:
             try:
-                kind, envelope = self.waiting.pop()
+                _, envelope = self.waiting.pop()
             except IndexError:
-                break
-            message_id = id_of(envelope)
-            self.attempts.pop(message_id, None)
-            done[kind].back.append(message_id)
-        for each in done.values():
-            each.back.reverse()  # oldest first
-        return TurnCall(self._turn + 1, self._stamp, done)
+                return ids
+            ids.append(id_of(envelope))
+            self.attempts.pop(ids[-1], None)
 
     def accept(self, call: TurnCall, claimed: Claimed) -> None:
         """The call was applied: what was claimed waits here now."""
         self._turn, self._stamp = call.turn, claimed.stamp
-        known = self._known() if claimed.again else frozenset[bytes]()
-        for envelope in claimed.envelopes:
-            message_id, kind, _ = envelope.split(b" ", 2)
-            if message_id not in known:
-                self.waiting.append((kind.decode(), envelope))
+        envelopes = claimed.envelopes
+        if claimed.again:
+            self._held = len(envelopes)
+            known = self._known()
+            envelopes = [envelope for envelope in envelopes if id_of(envelope) not in known]
+        else:
+            self._held += len(envelopes) - sum(run.length for run in call.runs)
+        if len(call.kinds) == 1:
+            (kind,) = call.kinds
+            self.waiting.extend([(kind, envelope) for envelope in envelopes])
+        else:
+            self.waiting.extend([(kind_of(envelope), envelope) for envelope in envelopes])
         self.attempts.update(claimed.attempts)
         self.hold = claimed.hold
         self.recorded_at = time.monotonic()
 
     def _known(self) -> frozenset[bytes]:
         """What we hold, read in the direction in which messages move, so that none is missed on its way."""
-        waiting = [id_of(envelope) for _, envelope in self.waiting.copy()]
-        in_hand = self.in_hand
-        return frozenset([*waiting, in_hand or b"", *(outcome.id for outcome in self.outcomes.copy())])
+        waiting = [envelope for _, envelope in self.waiting.copy()]
+        in_hand = self.in_hand  # once: the handler may be done with it now
+        done = [envelope for _, envelope, _ in self.outcomes.copy()]
+        return frozenset(map(id_of, [*waiting, *([] if in_hand is None else [in_hand]), *done]))
 
 
 class Turns:
@@ -141,5 +156,5 @@ class Turns:
                     time.sleep(wait)
             self._patience.well()
             desk.accept(call, claimed)
-            failed = sum(len(done.failed) for done in call.done.values())
-            return sum(len(done.completed) for done in call.done.values()) + failed, failed
+            failed = sum(tally.failed for tally in call.kinds.values())
+            return sum(tally.completed for tally in call.kinds.values()) + failed, failed

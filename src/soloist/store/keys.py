@@ -24,7 +24,7 @@ TYPES = {
 
 TYPES_PER = {
     "instance:": "hash",
-    "claimed:": "hash",
+    "claimed:": "list",
     "drained:": "hash",
     "pending:": "list",
     "again:": "list",

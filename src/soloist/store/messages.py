@@ -1,7 +1,8 @@
 """Publish and next: the two calls that move messages."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from soloist.settings import Settings
 from soloist.store import foreign, replies
@@ -29,23 +30,53 @@ class PageCall:
     tick: int = 0
 
 
-@dataclass
-class Done:
-    """What a handler has done of one kind since its last call, and how many more it wants."""
+class FailedMessage(NamedTuple):
+    """A message that failed: its place among what the caller holds, and why."""
+
+    place: int
+    id: bytes
+    details: bytes
+
+
+@dataclass(frozen=True)
+class Run:
+    """Messages that leave the caller's hands, side by side in the order in which it claimed what it holds.
+
+    Attributes:
+        place: of the first among all that the caller holds, from 0.
+        id: of the first: the script compares.
+        failures: those of them that failed, in order; the others are completed.
+        is_back: given back, neither completed nor failed.
+    """
+
+    place: int
+    length: int
+    id: bytes
+    failures: Sequence[FailedMessage] = ()
+    is_back: bool = False
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Of one kind: how many more a handler wants, and how many it has completed and failed since its last call."""
 
     want: int = 0
-    completed: list[bytes] = field(default_factory=list)
-    failed: list[tuple[bytes, bytes]] = field(default_factory=list)
-    back: list[bytes] = field(default_factory=list)
+    completed: int = 0
+    failed: int = 0
 
 
 @dataclass(frozen=True)
 class TurnCall:
-    """One numbered next. Repeated unchanged until its outcome is known."""
+    """One numbered next. Repeated unchanged until its outcome is known.
+
+    Attributes:
+        runs: in the order of their places; nothing is named twice, and as much is named as the tallies count.
+    """
 
     turn: int
     stamp: str
-    done: Mapping[str, Done]
+    kinds: Mapping[str, Tally]
+    runs: Sequence[Run] = ()
 
 
 @dataclass(frozen=True)
@@ -53,7 +84,8 @@ class Claimed:
     """What next answers.
 
     Attributes:
-        again: the call had been applied before; `envelopes` is all that the caller holds, not only what is new.
+        again: the call had been applied before; `envelopes` is all that the caller holds, not only what is new, which
+            stands at the end.
         attempts: message id to deaths and retries, of those that have any.
         hold: claim no more until nothing is held: a suspect of poison waits to be handled alone.
     """
@@ -106,15 +138,13 @@ def publish(link: Link, keys: Keys, instance: str, settings: Settings, page: Pag
 
 def next_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: TurnCall) -> Claimed:
     """Complete, fail, give back and claim, in one step. See next.lua."""
-    kinds = list(turn.done)
-    heads: list[Value] = []
     values: list[Value] = []
-    for kind, done in turn.done.items():
-        heads += (kind, done.want, len(done.completed), len(done.failed), len(done.back))
-        values += done.completed
-        for message_id, details in done.failed:
-            values += (message_id, details)
-        values += done.back
+    for kind, tally in turn.kinds.items():
+        values += (kind, tally.want, tally.completed, tally.failed)
+    for run in turn.runs:
+        values += ("back" if run.is_back else "done", run.place, run.length, run.id, len(run.failures))
+        for failure in run.failures:
+            values += failure
     reply = NEXT.call(
         link,
         keys={
@@ -135,10 +165,11 @@ def next_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: T
             "stamp": turn.stamp,
             "heartbeat_ms": settings.heartbeat_ms,
             "max_attempts": settings.max_attempts,
-            "kinds_count": len(kinds),
+            "kinds_count": len(turn.kinds),
+            "runs_count": len(turn.runs),
         },
-        more_keys=keys.of_kinds(kinds),
-        more_args=[*heads, *values],
+        more_keys=keys.of_kinds(turn.kinds),
+        more_args=values,
     )
     answer = replies.word(reply, "next", "OK", "AGAIN", "FOREIGN")
     if answer == "FOREIGN":

@@ -10,7 +10,7 @@ from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.script import Script, Value
 
-PROTOCOL = 1
+PROTOCOL = 2
 """The version of keys, envelopes and scripts together. An instance never speaks to a namespace of another one."""
 
 JOIN, BEAT, LEAVE, RECLAIM = Script("join"), Script("beat"), Script("leave"), Script("reclaim")

@@ -8,7 +8,7 @@
 --   wills           hash
 --   line            hash
 --   instance        hash    of the one that leaves
---   claimed         hash    of the one that leaves
+--   claimed         list    of the one that leaves
 --   drained         hash    of the one that leaves
 --   term            hash
 --   attempts        hash
@@ -39,14 +39,15 @@ local names = { unpack(ARGV, 3) }
 -- include: log
 -- include: types
 local lists = kind_lists(13, names)
-meet({ keys.wills, keys.line, keys.instance, keys.claimed, keys.drained, keys.term, keys.attempts, keys.errors },
+meet({ keys.wills, keys.line, keys.instance, keys.drained, keys.term, keys.attempts, keys.errors },
   { keys.instances, keys.drainers, keys.errors_by_time }, keys.log, lists)
+redis.call('LLEN', keys.claimed)
 
 if not redis.call('ZSCORE', keys.instances, id) and not redis.call('ZSCORE', keys.drainers, id) then
   redis.call('DEL', keys.instance, keys.claimed, keys.drained) -- of one that came while the namespace was purged
   return { 'GONE' }
 end
-local envelopes = in_order(redis.call('HVALS', keys.claimed))
+local envelopes = in_order(redis.call('LRANGE', keys.claimed, 0, -1))
 local missing = unknown_kinds(envelopes, lists)
 if #missing > 0 then return { 'KINDS', unpack(missing) } end
 

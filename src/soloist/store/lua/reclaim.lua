@@ -9,7 +9,7 @@
 --   wills           hash
 --   line            hash
 --   instance        hash    of the victim
---   claimed         hash    of the victim
+--   claimed         list    of the victim
 --   drained         hash    of the victim
 --   term            hash
 --   attempts        hash
@@ -48,8 +48,9 @@ local names = { unpack(ARGV, 6) }
 -- include: log
 -- include: types
 local lists = kind_lists(15, names)
-meet({ keys.wills, keys.line, keys.instance, keys.claimed, keys.drained, keys.term, keys.attempts, keys.errors,
-  keys.totals, keys.judge }, { keys.instances, keys.drainers, keys.errors_by_time }, keys.log, lists)
+meet({ keys.wills, keys.line, keys.instance, keys.drained, keys.term, keys.attempts, keys.errors, keys.totals,
+  keys.judge }, { keys.instances, keys.drainers, keys.errors_by_time }, keys.log, lists)
+redis.call('LLEN', keys.claimed)
 
 local deadline = tonumber(redis.call('ZSCORE', keys.instances, id) or redis.call('ZSCORE', keys.drainers, id))
 if not deadline then return { 'GONE' } end
@@ -60,12 +61,11 @@ local by_will = judges.by_will and executed(will, now) and counts ~= nil and cou
 local by_lease = deadline < now and judges.by_lease(will.lease)
 if not by_will and not by_lease then return { 'ALIVE' } end
 
-local envelopes = in_order(redis.call('HVALS', keys.claimed))
+local envelopes = in_order(redis.call('LRANGE', keys.claimed, 0, -1))
 local missing = unknown_kinds(envelopes, lists)
 if #missing > 0 then return { 'KINDS', unpack(missing) } end
 
-local ids, tails, failures = {}, {}, {}
-for i, envelope in ipairs(envelopes) do ids[i] = id_of(envelope) end
+local ids, tails, failures = ids_of(envelopes), {}, {}
 local known = read_attempts(keys.attempts, ids)
 for i, envelope in ipairs(envelopes) do
   local of, kind = known[ids[i]] or { deaths = 0, retries = 0, since = 0, hold = 0 }, kind_of(envelope)

@@ -12,7 +12,7 @@
 --   errors     hash
 --   kinds      set
 --   paused     hash
---   ...        per instance: instance hash, claimed hash; per drainer: instance hash, drained hash; per kind:
+--   ...        per instance: instance hash, claimed list; per drainer: instance hash, drained hash; per kind:
 --              pending, again, suspect, bell
 -- ARGV
 --   instances_count  int
@@ -44,16 +44,17 @@ for i, many in ipairs({ instances_count, drainers_count, kinds_count }) do
 end
 
 local next_key = 10
-local function seen_of(presence, ids)
+local function seen_of(presence, ids, length)
   local seen = {}
   for i, id in ipairs(ids) do
-    seen[i] = { id, redis.call('ZSCORE', presence, id), redis.call('HLEN', keys[next_key + 1]),
+    seen[i] = { id, redis.call('ZSCORE', presence, id), redis.call(length, keys[next_key + 1]),
       redis.call('HGETALL', keys[next_key]) }
     next_key = next_key + 2
   end
   return seen
 end
-local seen_instances, seen_drainers, seen_kinds = seen_of(instances, given[1]), seen_of(drainers, given[2]), {}
+local seen_instances, seen_drainers = seen_of(instances, given[1], 'LLEN'), seen_of(drainers, given[2], 'HLEN')
+local seen_kinds = {}
 local lists = kind_lists(next_key, given[3])
 for i, name in ipairs(given[3]) do
   local of = lists[name]

@@ -21,8 +21,7 @@ end
 local function is_suspect(of, max_attempts) return of ~= nil and of.deaths >= max_attempts - 1 end
 -- Given back: to the head of the list it came from, in the old order, deaths unchanged.
 local function give_back(lists, attempts, envelopes, max_attempts)
-  local ids, heads = {}, {}
-  for i, envelope in ipairs(envelopes) do ids[i] = id_of(envelope) end
+  local ids, heads = ids_of(envelopes), {}
   local known = read_attempts(attempts, ids)
   for i, envelope in ipairs(envelopes) do
     local of, entry = lists[kind_of(envelope)], known[ids[i]]

@@ -13,6 +13,11 @@ local function slice(values, first, count)
   return part
 end
 local function id_of(envelope) return string.sub(envelope, 1, (string.find(envelope, ' ', 1, true) or 1) - 1) end
+local function ids_of(envelopes)
+  local ids = {}
+  for i, envelope in ipairs(envelopes) do ids[i] = id_of(envelope) end
+  return ids
+end
 local function kind_of(envelope) return string.match(envelope, '^[^ ]+ ([^ ]+) ') end
 local function in_order(envelopes)
   local numbers = {}
