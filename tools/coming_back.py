@@ -18,7 +18,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from probe import Probe
+from soloist.lab.probe import Probe
 
 ROOT = Path(__file__).parents[1]
 TESTS = "tests/processes/test_coming_back.py"

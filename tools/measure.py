@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from probe import Probe
+from soloist.lab.probe import Probe
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

