@@ -40,10 +40,11 @@ def claim(state: State, ident: str, want: Mapping[str, int], now: int) -> tuple[
 
 
 def _share(state: State, kind: str, want: int) -> list[str]:
-    """All of again up to what is wanted, then a share of pending."""
+    """All of again up to what is wanted, then a share of pending, or half of what is wanted."""
     again, pending = state.lists.get(f"again:{kind}", []), state.lists.get(f"pending:{kind}", [])
     taken, again[:want] = again[:want], []
-    share = min(want - len(taken), -(-len(pending) // len(state.instances())))
+    want -= len(taken)
+    share = min(want, max(-(-len(pending) // len(state.instances())), -(-want // 2)))
     taken, pending[:share] = taken + pending[:share], []
     return taken
 

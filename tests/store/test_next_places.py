@@ -119,7 +119,7 @@ def test_what_is_claimed_next_stands_behind_what_is_left(store: Store, generator
     generator.publish(4)
     call = call_of(handler, run(1, 2), run(4, 1, back=True))
 
-    claimed = handler.send_turn(replace(call, kinds={"default": Tally(9, completed=2)}))
+    claimed = handler.send_turn(replace(call, kinds={"default": Tally(5, completed=2)}))
 
     assert numbers(waiting(store, "pending")) == [10, 11], "half of what waited"
     assert [int(each.partition(b"-")[0]) for each in ids(claimed)] == [5, 8, 9]

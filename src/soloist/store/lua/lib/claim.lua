@@ -38,6 +38,8 @@ local function attempts_of(hash, envelopes)
   end
   return flat
 end
+-- A share of what is pending, so that all have something to do; but half of what is wanted, which is little work, in any
+-- case: crumbs cost more than they are worth.
 local function claim(lists, groups, claimed, alone)
   local open, holding, taken = {}, redis.call('LLEN', claimed), { bytes = 0, envelopes = {} }
   for _, group in ipairs(groups) do
@@ -52,7 +54,7 @@ local function claim(lists, groups, claimed, alone)
     for _, group in ipairs(open) do
       local want = take(lists[group.name].again, group.name, group.want, taken)
       local pending = want > 0 and redis.call('LLEN', lists[group.name].pending) or 0
-      local share = math.min(want, math.ceil(pending / sharers))
+      local share = math.min(want, math.max(math.ceil(pending / sharers), math.ceil(want / 2)))
       if pending > 0 then take(lists[group.name].pending, group.name, share, taken) end
     end
     if #envelopes == 0 and holding == 0 then suspect = take_suspect(lists, open, holding, false) end
