@@ -12,6 +12,7 @@ from soloist.errors import Unavailable
 from soloist.lab import memory, processor_time
 from soloist.message import DEFAULT_KIND
 from soloist.store.control import pause
+from soloist.store.fitness import info
 
 APP = "soloist.bench.app:app"
 LOOK = 0.01
@@ -111,7 +112,14 @@ def get_ready(ground: Ground, instances: Instances, load: Load) -> int:
     instances.wait_until(
         lambda: ground.inspector.snapshot().published >= load.fill, "the filling of the queue", within=600
     )
+    instances.wait_until(lambda: not _is_writing_anew(ground), "the end of the server's own housekeeping", within=600)
     return memory.of_server(ground.link) - before
+
+
+def _is_writing_anew(ground: Ground) -> bool:
+    """Whether the server writes its file anew, because of what was filled in: not what is to be measured."""
+    about = info(ground.link)
+    return any(int(about.get(name, 0)) for name in ("aof_rewrite_in_progress", "rdb_bgsave_in_progress"))
 
 
 def _measure(
