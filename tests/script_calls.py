@@ -33,9 +33,11 @@ class RecordingLink(Link):
         self._answer = answer
         self.sent: list[tuple[str, list[str], list[Any]]] = []
 
-    def script(self, sha: str, text: str, keys: Sequence[str], args: Sequence[str | bytes | int]) -> list[Any]:
+    def begin_script(
+        self, sha: str, text: str, keys: Sequence[str], args: Sequence[str | bytes | int]
+    ) -> Callable[[], list[Any]]:
         self.sent.append((sha, list(keys), list(args)))
-        return self._answer
+        return lambda: self._answer
 
     def command(self, *words: str | bytes | float) -> Any:
         return {"SCAN": [b"0", [b"one", b"two"]], "SMEMBERS": [b"mail", b"order"]}[str(words[0])]

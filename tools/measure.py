@@ -4,11 +4,9 @@
     python tools/measure.py takeover --kills 10 --freeze   SIGSTOP of the generator until its successor publishes
     python tools/measure.py reclaim --kills 20             kill -9 of a handler in mid-message until it is taken back
     python tools/measure.py cadence --minutes 5            distances of 500 ms ticks, and drift
-    python tools/measure.py million                        1,000,000 messages by three instances
     python tools/measure.py sampler                        the snapshot adds up while instances are killed
-    python tools/measure.py idle                           memory of an idle handler
 
-Each takes --server valkey|redis. Beside a timed measurement a probe sleeps 10 ms at a time; a sample during which it
+What is about speed and cost is in `soloist bench`. Each takes --server valkey|redis. Beside a timed measurement a probe sleeps 10 ms at a time; a sample during which it
 woke more than 30 ms late says more about the machine than about us: it is taken again, and counted as `retaken`.
 """
 
@@ -133,43 +131,6 @@ def cadence(crew: Crew, arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def million(crew: Crew, arguments: argparse.Namespace) -> dict[str, Any]:
-    """`soloist run --interval 0 --count 1000000 --until-empty` three times side by side."""
-    options = ("--interval", 0, "--count", arguments.messages, "--until-empty")
-    begun = time.monotonic()
-    everyone = [crew.start(*options) for _ in range(3)]
-    peaks: dict[int, int] = {}
-    while any(running.process.poll() is None for running in everyone):
-        for running in everyone:
-            peaks[running.process.pid] = max(peaks.get(running.process.pid, 0), resident(running.process.pid, "VmHWM"))
-        time.sleep(0.05)
-    seconds = time.monotonic() - begun
-    seen = crew.snapshot()
-    numbers = crew.numbers_in_error_store()
-    return {
-        "seconds_with_start_and_exit": round(seconds, 2),
-        "exit_codes": [running.process.returncode for running in everyone],
-        "published": seen.published,
-        "pending": seen.pending,
-        "claimed": seen.claimed,
-        "completed": seen.completed,
-        "failed": seen.failed,
-        "failed_percent": round(100 * seen.failed / seen.published, 3),
-        "error_records_twice": len(numbers) - len(set(numbers)),
-        "peak_mb_of_instances": [round(kb / 1024, 1) for kb in peaks.values()],
-        "peak_mb_of_server": round(resident(arguments.server_pid, "VmHWM") / 1024, 1),
-    }
-
-
-def resident(pid: int, field: str) -> int:
-    """A field of /proc/PID/status in kB; 0 once it is gone."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith(field + ":")), 0)
-
-
 def sampler(crew: Crew, arguments: argparse.Namespace) -> dict[str, Any]:
     """`status --watch 0.01 --json` beside a run with kills."""
     options = ("--interval", 0, "--batch", 8, "--max-pending", 5000)
@@ -204,18 +165,10 @@ def sampler(crew: Crew, arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def idle(crew: Crew, _arguments: argparse.Namespace) -> dict[str, Any]:
-    """Resident memory of a handler that has handled a message and waits."""
-    crew.start("--interval", 3600)
-    handler = crew.start("--interval", 3600)
-    handler.wait_for("handled")
-    return {"resident_mb": round(resident(handler.process.pid, "VmRSS") / 1024, 1)}
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     measurements: dict[str, Callable[[Crew, argparse.Namespace], dict[str, Any]]] = {
-        each.__name__: each for each in (takeover, reclaim, cadence, million, sampler, idle)
+        each.__name__: each for each in (takeover, reclaim, cadence, sampler)
     }
     parser.add_argument("what", choices=measurements)
     parser.add_argument("--server", choices=["valkey", "redis"], default="valkey")
@@ -223,13 +176,11 @@ def main() -> int:
     parser.add_argument("--freeze", action="store_true")
     parser.add_argument("--interval", type=float, default=0.05)
     parser.add_argument("--minutes", type=float, default=5)
-    parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--samples", type=int, default=1000)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="soloist-measure-") as folder:
         server = PrivateServer(arguments.server, Path(folder) / "server", appendonly=True)
         server.start()
-        arguments.server_pid = server.pid
         crew = Crew(server.url, f"measure-{uuid4().hex[:8]}", Path(folder))
         try:
             result = measurements[arguments.what](crew, arguments)

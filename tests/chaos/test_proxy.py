@@ -173,12 +173,12 @@ def test_a_script_is_harmed_when_it_is_carried_out(proxy: FaultProxy, server: Pr
         rule = proxy.rule(Cut(), digest)
 
         with pytest.raises(Exception, match="cannot be reached"):
-            link.script(digest, text, [key], [])
+            link.begin_script(digest, text, [key], [])()
 
         assert [caught.name for caught in rule.caught] == ["EVAL"]
         assert direct.command("GET", key) == b"1"
         rule = proxy.rule(Delay(0.0), digest)
-        assert link.script(digest, text, [key], []) == [2]
+        assert link.begin_script(digest, text, [key], [])() == [2]
         assert [caught.name for caught in rule.caught] == ["EVALSHA"]
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from redis.exceptions import NoScriptError, RedisError
@@ -44,7 +44,12 @@ class WatchingLink(Link):
         """A new call: whoever is told kinds asks again, but not for ever."""
         self._asked = 0
 
-    def script(self, sha: str, text: str, keys: Sequence[str], args: Sequence[str | bytes | int]) -> list[Any]:
+    def begin_script(
+        self, sha: str, text: str, keys: Sequence[str], args: Sequence[str | bytes | int]
+    ) -> Callable[[], list[Any]]:
+        return lambda: self._script(sha, text, keys, args)
+
+    def _script(self, sha: str, text: str, keys: Sequence[str], args: Sequence[str | bytes | int]) -> list[Any]:
         """The script, and READ right behind it."""
         self._asked += 1
         if self._asked > MOST_ROUNDS:
@@ -60,7 +65,7 @@ class WatchingLink(Link):
         except NoScriptError:
             self._connection.read_response()
             self.command("SCRIPT", "LOAD", text)
-            return self.script(sha, text, keys, args)
+            return self._script(sha, text, keys, args)
         except RedisError as error:
             raise self._failed(error) from error
         self._seen = self._connection.read_response()

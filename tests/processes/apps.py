@@ -9,6 +9,7 @@ import re
 import signal
 import sys
 import time
+from itertools import count
 from pathlib import Path
 
 from soloist import App, Message, Reject
@@ -126,6 +127,25 @@ def reject(message: Message) -> None:
         time.sleep(0.005)
     if number_of(message) % 5 == 0:
         time.sleep(0.06)
+    raise Reject("as always")
+
+
+rushing = App("rushing")
+"""The same, but messages come in bursts, and are handled so quickly that the next batch is claimed ahead."""
+
+drawn = count(1)
+
+
+@rushing.generator(every=0)
+def burst() -> str | None:
+    if next(drawn) % 1500 == 0:
+        time.sleep(0.4)
+        return None
+    return "a lot"
+
+
+@rushing.handler
+def refuse(_message: Message) -> None:
     raise Reject("as always")
 
 

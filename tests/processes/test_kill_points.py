@@ -23,7 +23,9 @@ from tests.processes.crew import ROOT, Crew, Running, is_frozen
 from tests.rewriting import PROGRAM
 from tests.waiting import wait_until
 
-APP = ("tests.processes.apps:erring", "--lease", 1, "--claim-lease", 2, "--batch", 5)
+LEASES = ("--lease", 1, "--claim-lease", 2)
+APP = ("tests.processes.apps:erring", *LEASES, "--batch", 5)
+RUSHING = ("tests.processes.apps:rushing", *LEASES)
 ACTIONS = (KILL, STOP)
 
 
@@ -34,6 +36,7 @@ class Visit:
     crew: Crew
     point: str
     action: str
+    app: tuple[str | float, ...] = APP
 
     def __post_init__(self) -> None:
         self.at_point = AtPoint(self.point, self.action, self.crew.folder / "armed")
@@ -41,10 +44,10 @@ class Visit:
 
     def start(self, *, joins: bool = True) -> Running:
         """The one that will meet it."""
-        return self.crew.start(*APP, environment=self.at_point.environment, program=PROGRAM, joins=joins)
+        return self.crew.start(*self.app, environment=self.at_point.environment, program=PROGRAM, joins=joins)
 
     def start_another(self) -> Running:
-        return self.crew.start(*APP)
+        return self.crew.start(*self.app)
 
     def wait_until_met(self, process: "subprocess.Popen[str]") -> None:
         if self.action == KILL:
@@ -77,6 +80,12 @@ def at_work(visit: Visit) -> tuple[Running, list[Running]]:
     another.wait_for("handled")
     visit.arm()
     return one, [another]
+
+
+def in_a_rush(visit: Visit) -> tuple[Running, list[Running]]:
+    """So quick that it claims the next batch while it handles one."""
+    visit.app = RUSHING
+    return at_work(visit)
 
 
 def joining(visit: Visit) -> tuple[Running, list[Running]]:
@@ -174,6 +183,7 @@ OF_INSTANCES: dict[str, Way] = {
     "after next": at_work,
     "in hand, not begun": at_work,
     "between handle and complete": at_work,
+    "the next batch asked for, this one not begun": in_a_rush,
     "a token in hand": at_the_bell,
     "the recorder steps in": at_work,
     "before join": joining,

@@ -42,8 +42,8 @@ MUTATIONS = (
         (
             (
                 "store/link.py",
-                "            except NoScriptError:\n",
-                "            except (NoScriptError, RedisError, OSError):\n                self.close()\n",
+                "                except NoScriptError:\n",
+                "                except (NoScriptError, RedisError, OSError):\n                    self.close()\n",
             ),
         ),
         test_lost_replies.test_a_join_whose_reply_is_lost_is_never_repeated,

@@ -48,12 +48,17 @@ def generator(joined: Joins) -> Instance:
 def said(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """The first words of all answers, by script, in order."""
     words: dict[str, list[str]] = defaultdict(list)
-    call: Callable[..., list[Any]] = Script.call
+    begin: Callable[..., Callable[[], list[Any]]] = Script.begin
 
-    def listening(script: Script, *args: Any, **kwargs: Any) -> list[Any]:
-        reply = call(script, *args, **kwargs)
-        words[script.name].append(reply[0].decode())
-        return reply
+    def listening(script: Script, *args: Any, **kwargs: Any) -> Callable[[], list[Any]]:
+        answer = begin(script, *args, **kwargs)
 
-    monkeypatch.setattr(Script, "call", listening)
+        def listen() -> list[Any]:
+            reply = answer()
+            words[script.name].append(reply[0].decode())
+            return reply
+
+        return listen
+
+    monkeypatch.setattr(Script, "begin", listening)
     return words

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soloist.runtime.batching import GROWTH, MOST, WORK, Batching
+from soloist.runtime.batching import AHEAD, GROWTH, MOST, WORK, Batching
 
 AUTO = 0
 
@@ -93,3 +93,27 @@ def test_it_is_always_between_one_and_a_thousand_and_never_leaps(batches: list[t
         before = batching.size
         batching.worked(messages, seconds)
         assert 1 <= batching.size <= min(MOST, before * GROWTH)
+
+
+def grown(fixed: int = AUTO, each: float = 0.0) -> Batching:
+    batching = Batching(fixed)
+    for _ in range(10):
+        batching.worked(batching.size, batching.size * each)
+    return batching
+
+
+def test_the_next_batch_is_claimed_ahead_where_handling_is_quick_and_there_is_more_to_do() -> None:
+    """Half a batch that waits says that the queue is not empty."""
+    assert grown().reaches_ahead(MOST // 2)
+    assert not grown().reaches_ahead(MOST // 2 - 1)
+
+
+def test_slow_handlers_do_not_reach_ahead() -> None:
+    """What they claimed would wait in their hands."""
+    assert grown(each=WORK / AHEAD).reaches_ahead(AHEAD)
+    assert not grown(each=WORK / (AHEAD - 1)).reaches_ahead(AHEAD)
+
+
+def test_a_fixed_batch_is_the_most_that_is_held() -> None:
+    """Nothing on top of it."""
+    assert not grown(fixed=500).reaches_ahead(500)

@@ -361,13 +361,25 @@ class Calls:
         self.made: list[TurnCall] = []
         self._answers = answers
 
-    def __call__(self, link: Link, keys: Keys, instance: str, settings: Settings, call: TurnCall) -> Claimed:
+    def __call__(
+        self, link: Link, keys: Keys, instance: str, settings: Settings, call: TurnCall
+    ) -> Callable[[], Claimed]:
         assert instance == "ann"
         self.made.append(call)
         answer = self._answers.pop(0)
-        if isinstance(answer, Exception):
+        if isinstance(answer, NotSent):
             raise answer
-        return answer
+
+        def receive() -> Claimed:
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        return receive
+
+
+class NotSent(Unavailable):
+    """Raised when the call is sent, not when its answer is awaited."""
 
 
 Answers = Callable[..., Calls]
@@ -377,7 +389,7 @@ Answers = Callable[..., Calls]
 def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
     def prepare(*prepared: Claimed | Exception) -> Calls:
         calls = Calls(list(prepared))
-        monkeypatch.setattr(turns, "next_turn", calls)
+        monkeypatch.setattr(turns, "begin_turn", calls)
         return calls
 
     return prepare
@@ -468,3 +480,118 @@ def test_on_hold_nothing_is_claimed_until_nothing_is_held(desk: Desk, taking: Tu
     taking.take(desk, 4, is_hopeless=not_yet)
 
     assert [call.kinds[MAIL].want for call in calls.made] == [4, 0, 4]
+
+
+# Asking ahead.
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> list[Link]:
+    """The links that were closed."""
+    links: list[Link] = []
+    monkeypatch.setattr(Link, "close", lambda link: links.append(link))  # noqa: PLW0108 - a method must be a function
+    return links
+
+
+def test_what_was_asked_for_comes_when_it_is_awaited(desk: Desk, taking: Turns, answers: Answers) -> None:
+    """Sent at once, with what is done by then; and what is done meanwhile is for the next call."""
+    lay_down(desk, envelope(1), envelope(2))
+    handle(desk)
+    calls = answers(claimed([envelope(3)], stamp="asked"))
+
+    before = taking.is_asked
+    taking.ask(desk, 4)
+    handle(desk)
+
+    assert (before, taking.is_asked) == (False, True)
+    assert [call.runs for call in calls.made] == [[done(1, b"1-tag")]]
+    assert waiting(desk) == []
+    assert taking.await_asked(desk, not_yet) == (1, 0)
+    assert waiting(desk) == [(MAIL, b"3-tag")]
+    assert desk.collect(KINDS, 0, give_back=False).runs == [done(1, b"2-tag")]
+    assert taking.await_asked(desk, not_yet) == (0, 0), "it was answered"
+
+
+def test_whoever_takes_a_turn_meanwhile_awaits_it_first(desk: Desk, taking: Turns, answers: Answers) -> None:
+    """The recorder, or who stops: calls go one after another, and what was claimed is given back with the rest."""
+    lay_down(desk, envelope(1), envelope(2))
+    handle(desk)
+    calls = answers(claimed([envelope(3)], stamp="asked"), claimed())
+
+    taking.ask(desk, 4)
+    recorded = taking.take(desk, 0, give_back=True, is_hopeless=not_yet)
+
+    assert recorded == (1, 0)
+    assert [(call.turn, call.stamp) for call in calls.made] == [(2, "later"), (3, "asked")]
+    assert calls.made[1].runs == [Run(0, 2, b"2-tag", is_back=True)]
+    assert desk.is_empty
+
+
+def test_only_one_is_asked_for_at_a_time(desk: Desk, taking: Turns, answers: Answers) -> None:
+    """Nothing else may go over the link."""
+    calls = answers(claimed())
+    taking.ask(desk, 4)
+    taking.ask(desk, 4)
+
+    assert len(calls.made) == 1
+
+
+@pytest.mark.parametrize("lost", [NotSent("not sent"), Unavailable("no answer")])
+def test_one_that_was_asked_for_and_is_unknown_is_repeated_unchanged(
+    desk: Desk, taking: Turns, answers: Answers, lost: Exception
+) -> None:
+    """Whether it could not be sent, or its answer did not come."""
+    lay_down(desk, envelope(1))
+    handle(desk)
+    calls = answers(lost, claimed([envelope(2)], again=True))
+
+    taking.ask(desk, 4)
+    assert taking.await_asked(desk, not_yet) == (1, 0)
+
+    assert len(calls.made) == 2
+    assert calls.made[0] is calls.made[1]
+    assert waiting(desk) == [(MAIL, b"2-tag")]
+
+
+def test_the_answer_of_an_incarnation_that_is_over_is_not_taken_for_another(
+    desk: Desk, taking: Turns, answers: Answers, closed: list[Link]
+) -> None:
+    """It may still come: the connection goes."""
+    answers(claimed([envelope(1)]))
+    taking.ask(desk, 4)
+    desk.incarnation.over = True
+
+    with pytest.raises(Superseded):
+        taking.await_asked(desk, not_yet)
+    assert len(closed) == 1
+
+
+def test_a_new_incarnation_drops_what_the_one_before_had_asked_for(
+    desk: Desk, taking: Turns, answers: Answers, closed: list[Link]
+) -> None:
+    """Its call goes over a new connection; and it is not told that it is over."""
+    calls = answers(claimed([envelope(1)]), claimed([envelope(2)]))
+    taking.ask(desk, 4)
+    desk.incarnation.over = True
+    reborn = Desk(Incarnation(Who("ann", 1, "app", "host", 1, KINDS), number=1, stamp="reborn"))
+
+    assert taking.take(reborn, 4, is_hopeless=not_yet) == (0, 0)
+
+    assert len(closed) == 1
+    assert [call.stamp for call in calls.made] == ["joined", "reborn"]
+    assert waiting(reborn) == [(MAIL, b"2-tag")]
+
+
+@pytest.mark.parametrize("why", ["over", "given up"])
+def test_nothing_is_asked_for_in_vain(desk: Desk, taking: Turns, answers: Answers, why: str) -> None:
+    """What is done stays where it is."""
+    lay_down(desk, envelope(1))
+    handle(desk)
+    calls = answers()
+    desk.incarnation.over = why == "over"
+    desk.given_up = why == "given up"
+
+    taking.ask(desk, 4)
+
+    assert calls.made == []
+    assert len(desk.outcomes) == 1

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from itertools import repeat, starmap
 from pathlib import Path
 
 from soloist.app import App
@@ -20,12 +21,10 @@ mark = marker(Path(task.folder), task.in_all) if task.is_marked else None
 def bodies() -> Iterator[str | None]:
     """What the source publishes: at once what is to lie pending, the rest when the gate opens."""
     make = maker(task.size)
-    for _ in range(task.fill):
-        yield make()
+    yield from starmap(make, repeat((), task.fill))
     yield None  # ends the page: what is in it is published before the wait
     task.wait_for_the_gate()
-    for _ in range(task.messages):
-        yield make()
+    yield from starmap(make, repeat((), task.messages))
 
 
 made = bodies()

@@ -11,6 +11,9 @@ FLUSH = 0.010
 """Seconds after which completions are recorded, however the batch goes."""
 
 MOST = 1000
+AHEAD = 64
+"""The smallest batch beside which the next one is claimed."""
+
 GROWTH = 4
 WEIGHT = 0.3
 
@@ -30,6 +33,13 @@ class Batching:
     @property
     def size(self) -> int:
         return self._fixed or self._size
+
+    def reaches_ahead(self, waiting: int) -> bool:
+        """Whether to claim the next batch already while one of so many is handled.
+
+        Only where a call takes as long as the work of a batch, and there is more than this batch to do.
+        """
+        return not self._fixed and self._size >= AHEAD and 2 * waiting >= self._size
 
     def worked(self, messages: int, seconds: float) -> None:
         """Learn from what was just handled."""

@@ -9,6 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -123,10 +124,16 @@ class Handler:
                     self._bell_patience.ended()
                     self._wanted.wait()
                     continue
-                self._turn(desk, max(0, self._batching.size - len(desk.waiting)))
+                if self._turns.is_asked:
+                    self._recording(desk, partial(self._turns.await_asked, desk, self._is_hopeless))
+                else:
+                    self._turn(desk, max(0, self._batching.size - len(desk.waiting)))
                 if desk.waiting:
+                    if self._batching.reaches_ahead(len(desk.waiting)) and not desk.hold:
+                        self._turns.ask(desk, self._batching.size)
+                        # kill point: the next batch asked for, this one not begun
                     self._work_through(desk)
-                elif self._wait_at_the_bell(desk) and self._interrupted:
+                elif desk.is_empty and self._wait_at_the_bell(desk) and self._interrupted:
                     self._turn(desk, 0, even_if_empty=True)  # it rings again: the token was somebody else's
             self._turn(self._desk, 0, give_back=True)
         finally:
@@ -139,10 +146,14 @@ class Handler:
         return self._desk
 
     def _turn(self, desk: Desk, want: int, *, give_back: bool = False, even_if_empty: bool = False) -> None:
-        if want == 0 and desk.is_empty and not even_if_empty:
-            return
+        if want or even_if_empty or not desk.is_empty or self._turns.is_asked:
+            self._recording(
+                desk, lambda: self._turns.take(desk, want, give_back=give_back, is_hopeless=self._is_hopeless)
+            )
+
+    def _recording(self, desk: Desk, call: Callable[[], tuple[int, int]]) -> None:
         try:
-            recorded, failed = self._turns.take(desk, want, give_back=give_back, is_hopeless=self._is_hopeless)
+            recorded, failed = call()
         except Superseded as superseded:
             self._instance.be_reborn(desk.incarnation, superseded.what)
             return

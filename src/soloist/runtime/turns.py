@@ -10,7 +10,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from soloist.errors import Unavailable
 from soloist.runtime.incarnation import Incarnation
@@ -19,7 +19,7 @@ from soloist.settings import Settings
 from soloist.store.envelope import id_of, kind_of
 from soloist.store.keys import Keys
 from soloist.store.link import Link
-from soloist.store.messages import Claimed, FailedMessage, Run, Tally, TurnCall, next_turn
+from soloist.store.messages import Claimed, FailedMessage, Run, Tally, TurnCall, begin_turn
 from soloist.store.replies import Superseded
 
 Outcome: TypeAlias = tuple[str, bytes, bytes | None]
@@ -116,7 +116,7 @@ class Desk:
 
 
 class Turns:
-    """Makes the calls."""
+    """Makes the calls, one after another. One that was asked for and not answered yet is awaited before the next."""
 
     def __init__(self, link: Link, keys: Keys, settings: Settings, kinds: Sequence[str], patience: Patience) -> None:
         self._link = link
@@ -125,6 +125,12 @@ class Turns:
         self._kinds = kinds
         self._patience = patience
         self._lock = threading.Lock()
+        self._asked: _Asked | None = None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a call is under way whose answer nobody waits for."""
+        return self._asked is not None
 
     def take(
         self, desk: Desk, want: int, *, give_back: bool = False, is_hopeless: Callable[[], bool]
@@ -135,26 +141,78 @@ class Turns:
             Superseded: this incarnation is over.
         """
         with self._lock:
+            before = self._await_asked(desk, is_hopeless)
             call = desk.collect(self._kinds, 0 if desk.hold and not desk.is_empty else want, give_back=give_back)
-            while True:
-                if desk.given_up:
-                    raise Unavailable("a call before this one was given up")
-                if desk.incarnation.over:
-                    self._patience.ended()
-                    raise Superseded("next")
-                try:
-                    claimed = next_turn(self._link, self._keys, desk.incarnation.id, self._settings, call)
-                    break
-                except Superseded:
-                    self._patience.ended()
+            recorded = self._await(_Asked(desk, call, None), is_hopeless)
+            return before[0] + recorded[0], before[1] + recorded[1]
+
+    def ask(self, desk: Desk, want: int) -> None:
+        """Send the next call, which claims up to `want`, and do not wait: there is work to do meanwhile."""
+        with self._lock:
+            if self._asked is not None or desk.given_up or desk.incarnation.over:
+                return
+            call = desk.collect(self._kinds, want, give_back=False)
+            try:
+                answer = begin_turn(self._link, self._keys, desk.incarnation.id, self._settings, call)
+            except Unavailable as error:
+                self._patience.failed(error)
+                self._asked = _Asked(desk, call, None)
+            else:
+                self._asked = _Asked(desk, call, answer)
+
+    def await_asked(self, desk: Desk, is_hopeless: Callable[[], bool]) -> tuple[int, int]:
+        """Wait for the answer to what was asked for; answers what it recorded.
+
+        Raises:
+            Superseded: this incarnation is over.
+        """
+        with self._lock:
+            return self._await_asked(desk, is_hopeless)
+
+    def _await_asked(self, desk: Desk, is_hopeless: Callable[[], bool]) -> tuple[int, int]:
+        asked, self._asked = self._asked, None
+        if asked is None:
+            return 0, 0
+        if asked.desk is not desk:  # of an incarnation before
+            self._link.close()  # or its answer would be taken for that of the next call
+            return 0, 0
+        return self._await(asked, is_hopeless)
+
+    def _await(self, asked: "_Asked", is_hopeless: Callable[[], bool]) -> tuple[int, int]:
+        """Repeat the call unchanged until its outcome is known."""
+        desk, call, answer = asked
+        while True:
+            if desk.given_up:
+                raise Unavailable("a call before this one was given up")
+            if desk.incarnation.over:
+                if answer is not None:
+                    self._link.close()  # or its answer would be taken for that of the next call
+                self._patience.ended()
+                raise Superseded("next")
+            try:
+                if answer is None:
+                    answer = begin_turn(self._link, self._keys, desk.incarnation.id, self._settings, call)
+                claimed = answer()
+                break
+            except Superseded:
+                self._patience.ended()
+                raise
+            except Unavailable as error:
+                answer = None
+                wait = self._patience.failed(error)
+                if is_hopeless():
+                    desk.given_up = True
                     raise
-                except Unavailable as error:
-                    wait = self._patience.failed(error)
-                    if is_hopeless():
-                        desk.given_up = True
-                        raise
-                    time.sleep(wait)
-            self._patience.well()
-            desk.accept(call, claimed)
-            failed = sum(tally.failed for tally in call.kinds.values())
-            return sum(tally.completed for tally in call.kinds.values()) + failed, failed
+                time.sleep(wait)
+        self._patience.well()
+        desk.accept(call, claimed)
+        failed = sum(tally.failed for tally in call.kinds.values())
+        return sum(tally.completed for tally in call.kinds.values()) + failed, failed
+
+
+class _Asked(NamedTuple):
+    """A call, and what waits for its answer; None if it was not sent, or nobody knows."""
+
+    desk: Desk
+    call: TurnCall
+    answer: Callable[[], Claimed] | None

@@ -5,7 +5,7 @@ repeat it, unchanged. (The client library's own retries made two entries of one 
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from socket import SHUT_RDWR
 from typing import Any
@@ -46,17 +46,30 @@ class Link:
         except (RedisError, OSError) as error:
             raise self._failed(error) from error
 
-    def script(self, sha: str, text: str, keys: Sequence[str], args: Sequence[str | bytes | int]) -> list[Any]:
-        """Run a script by its digest; by its text where the server does not know it (restart, SCRIPT FLUSH)."""
-        try:
+    def begin_script(
+        self, sha: str, text: str, keys: Sequence[str], args: Sequence[str | bytes | int]
+    ) -> Callable[[], list[Any]]:
+        """Send a call of a script by its digest; what is answered waits for its answer.
+
+        By its text where the server does not know the digest (restart, SCRIPT FLUSH). Nothing else may be sent meanwhile.
+        """
+        words = (len(keys), *keys, *args)
+
+        def answer() -> list[Any]:
             try:
-                answer = self._exchange(("EVALSHA", sha, len(keys), *keys, *args))
-            except NoScriptError:
-                answer = self._exchange(("EVAL", text, len(keys), *keys, *args))
+                try:
+                    result: list[Any] = self._receive()
+                except NoScriptError:
+                    result = self._exchange(("EVAL", text, *words))
+            except (RedisError, OSError) as error:
+                raise self._failed(error) from error
+            return result
+
+        try:
+            self._send(("EVALSHA", sha, *words))
         except (RedisError, OSError) as error:
             raise self._failed(error) from error
-        result: list[Any] = answer
-        return result
+        return answer
 
     def readable(self, timeout: float) -> bool:
         """Wait until something arrives or the connection breaks; True if either happened."""
@@ -102,12 +115,18 @@ class Link:
         return self._server.meaning(error, connecting=connecting)
 
     def _exchange(self, words: Sequence[str | bytes | int | float]) -> Any:
+        self._send(words)
+        return self._receive()
+
+    def _send(self, words: Sequence[str | bytes | int | float]) -> None:
         if self._in_child:
             os._exit(FORKED)
         if not self._open:
             self._connect()
         packed = b"".join(self._connection.pack_command(*words))
         self._connection.send_packed_command([packed[at : at + CHUNK] for at in range(0, len(packed), CHUNK)])
+
+    def _receive(self) -> Any:
         return self._connection.read_response()
 
     def _connect(self) -> None:

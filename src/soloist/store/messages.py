@@ -1,8 +1,8 @@
 """Publish and next: the two calls that move messages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from soloist.settings import Settings
 from soloist.store import foreign, replies
@@ -138,6 +138,11 @@ def publish(link: Link, keys: Keys, instance: str, settings: Settings, page: Pag
 
 def next_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: TurnCall) -> Claimed:
     """Complete, fail, give back and claim, in one step. See next.lua."""
+    return begin_turn(link, keys, instance, settings, turn)()
+
+
+def begin_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: TurnCall) -> Callable[[], Claimed]:
+    """Send it; what is answered waits for the answer. Nothing else may go over the link meanwhile."""
     values: list[Value] = []
     for kind, tally in turn.kinds.items():
         values += (kind, tally.want, tally.completed, tally.failed)
@@ -145,7 +150,7 @@ def next_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: T
         values += ("back" if run.is_back else "done", run.place, run.length, run.id, len(run.failures))
         for failure in run.failures:
             values += failure
-    reply = NEXT.call(
+    answer = NEXT.begin(
         link,
         keys={
             "instances": keys.instances,
@@ -171,6 +176,10 @@ def next_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: T
         more_keys=keys.of_kinds(turn.kinds),
         more_args=values,
     )
+    return lambda: _claimed(keys, answer())
+
+
+def _claimed(keys: Keys, reply: list[Any]) -> Claimed:
     answer = replies.word(reply, "next", "OK", "AGAIN", "FOREIGN")
     if answer == "FOREIGN":
         raise foreign.in_the_way(keys, replies.text(reply[1]))

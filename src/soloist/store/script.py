@@ -7,7 +7,7 @@ compares header, slots in the body and wrappers.
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, TypeAlias
@@ -43,14 +43,30 @@ class Script:
         more_args: Sequence[Value] = (),
     ) -> list[Any]:
         """Run it once. The answer is a list that begins with a word of the contract."""
+        return self.begin(link, keys, args, more_keys, more_args)()
+
+    def begin(
+        self,
+        link: Link,
+        keys: Mapping[str, str],
+        args: Mapping[str, Value],
+        more_keys: Sequence[str] = (),
+        more_args: Sequence[Value] = (),
+    ) -> Callable[[], list[Any]]:
+        """Send the call; what is answered waits for its answer. Nothing else may go over the link meanwhile."""
         if len(keys) != len(self.keys) or len(args) != len(self.args):
             raise TypeError(f"{self.name}.lua takes {self.keys} and {self.args}, not {list(keys)} and {list(args)}")
         ordered = [keys[name] for name in self.keys]
         values = [args[name] for name in self.args]
         # kill point: before {self.name}
-        answer = link.script(self.sha, self.text, [*ordered, *more_keys], [*values, *more_args])
-        # kill point: after {self.name}
-        return answer  # noqa: RET504 - the point above lies between the two
+        receive = link.begin_script(self.sha, self.text, [*ordered, *more_keys], [*values, *more_args])
+
+        def answer() -> list[Any]:
+            received = receive()
+            # kill point: after {self.name}
+            return received  # noqa: RET504 - the point above lies between the two
+
+        return answer
 
 
 def header(source: str) -> dict[str, list[str]]:
