@@ -6,6 +6,7 @@ After each of them everything goes on by itself, and every number that was publi
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 
 import pytest
@@ -15,7 +16,9 @@ from soloist.chaos.resp import Command
 from soloist.runtime.incarnation import introduce
 from soloist.store.control import pause
 from soloist.store.keys import Keys
+from soloist.store.link import Link
 from soloist.store.presence import join, leave
+from soloist.store.server import Server
 from tests.conftest import left_behind
 from tests.processes.crew import Crew, Running
 from tests.processes.ensemble import (
@@ -380,6 +383,8 @@ def test_a_late_copy_of_handover_asks_only_for_the_term_that_was_on(ensemble: En
 def test_a_join_whose_reply_is_lost_is_never_repeated(crew: Crew) -> None:
     """By nobody, not even by the client library: at the start it is the end, with a sentence."""
     port = int(crew.url.rpartition(":")[2].split("/")[0])
+    with closing(Link(Server(crew.url), timeout=5)) as link:
+        link.command("SCRIPT", "LOAD", SCRIPTS["join"].text)
     with FaultProxy("127.0.0.1", port) as proxy:
         proxy.rule(LOST, SCRIPTS["join"].sha, 1)
         far = Crew(proxy.url(), crew.namespace, crew.folder)
