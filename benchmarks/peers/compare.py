@@ -18,6 +18,8 @@ from server import Server, started
 import soloist
 
 OURS, SMALLEST = "soloist", "soloist --batch 1"
+COUNTED = ("--no-verdict", "--no-floor")
+"""Messages are counted, as those of the peers, and not checked one by one."""
 
 # As many as take three to six seconds on two cores. How many soloist needs for that it knows best itself.
 MESSAGES: dict[str, int | None] = {
@@ -26,8 +28,9 @@ MESSAGES: dict[str, int | None] = {
     "huey": 20_000,
     "dramatiq": 15_000,
     "bee-queue": 80_000,
+    "bee-queue as it comes": 40_000,
 }
-PEERS = ("huey", "dramatiq", "bee-queue")
+PEERS = ("huey", "dramatiq", "bee-queue", "bee-queue as it comes")
 
 
 class Workers(click.ParamType[list[int]]):
@@ -98,9 +101,9 @@ def main(
     """Measure Huey, Dramatiq and bee-queue beside soloist: the same server, the same texts, the same run. One table."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what we started is ended then too
     counts = MESSAGES | dict(messages)
-    systems: list[Peer | Soloist] = [] if without_soloist else [Soloist(OURS, (), counts[OURS])]
+    systems: list[Peer | Soloist] = [] if without_soloist else [Soloist(OURS, COUNTED, counts[OURS])]
     if not without_soloist:
-        systems.append(Soloist(SMALLEST, ("--batch", "1"), counts[SMALLEST]))
+        systems.append(Soloist(SMALLEST, (*COUNTED, "--batch", "1"), counts[SMALLEST]))
     left_out: dict[str, str] = {}
     for name in peers:
         try:
@@ -127,10 +130,11 @@ def installed(name: str, messages: int) -> Peer:
     match name:
         case "huey" | "dramatiq":
             return Peer(name, [install.python(), install.HERE / f"{name}_peer.py"], messages)
-        case "bee-queue":
+        case "bee-queue" | "bee-queue as it comes":
             node, modules = install.node()
             program = install.HERE / "bee_queue_peer.js"
-            return Peer(name, [node, program], messages, {"NODE_PATH": str(modules)})
+            as_it_comes = str(int(name != "bee-queue"))
+            return Peer(name, [node, program], messages, {"NODE_PATH": str(modules), "AS_IT_COMES": as_it_comes})
         case _:
             raise AssertionError(name)
 
