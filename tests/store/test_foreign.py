@@ -101,7 +101,7 @@ def keys_of_the(call: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> 
         raise NotSent
 
     with monkeypatch.context() as patched:
-        patched.setattr(Script, "call", record)
+        patched.setattr(Script, "begin", record)
         with pytest.raises(NotSent):
             call()
     return passed

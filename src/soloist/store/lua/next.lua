@@ -61,8 +61,8 @@ for i = 1, kinds_count do
   at = at + 4
 end
 local lists = kind_lists(11, names)
-meet({ wills, instance, attempts, totals, errors, paused }, { instances, errors_by_time }, log, lists)
-redis.call('LLEN', claimed)
+meet({ wills, totals, paused }, {}, log, lists) -- the others are read or met below, before the first write
+local any_attempts = redis.call('HLEN', attempts) > 0
 
 local function superseded()
   redis.call('HINCRBY', totals, 'superseded:next', 1)
@@ -83,16 +83,19 @@ if turn ~= tonumber(seen[1]) + 1 or stamp ~= seen[2] then return superseded() en
 -- Everything is checked before anything is written: Lua has no rollback.
 local runs = read_runs(values, at, runs_count)
 if not fit(runs, claimed, groups) then return superseded() end
+for _, group in ipairs(groups) do
+  if group.failed > 0 then meet({ errors }, { errors_by_time }) end
+end
 local returned = envelopes_in(runs, 'back', claimed)
 local missing = unknown_kinds(returned, lists)
 if #missing > 0 then return { 'KINDS', missing[1] } end
 
-if redis.call('EXISTS', attempts) == 1 then
+if any_attempts then
   in_chunks(ids_of(envelopes_in(runs, 'done', claimed)), function(...) redis.call('HDEL', attempts, ...) end)
 end
 if #runs > 0 then remove(runs, claimed) end
 store_records(errors, errors_by_time, records_of(runs))
-give_back(lists, attempts, returned, max_attempts)
+if #returned > 0 then give_back(lists, attempts, returned, max_attempts) end
 count(totals, instance, groups)
 
 local new_stamp = text_us(now_us)
@@ -101,4 +104,4 @@ redis.call('HSET', instance, 'turn', turn, 'stamp', new_stamp, 'before', stamp)
 clear_mark(wills, id, #envelopes > 0 and heartbeat_ms or nil)
 ring_for_work(names, lists, paused)
 if foreign then return { 'FOREIGN', foreign } end
-return { 'OK', new_stamp, envelopes, attempts_of(attempts, envelopes), hold and 1 or 0 }
+return { 'OK', new_stamp, envelopes, any_attempts and attempts_of(attempts, envelopes) or {}, hold and 1 or 0 }

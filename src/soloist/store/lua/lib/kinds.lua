@@ -35,6 +35,9 @@ local function ring(of)
 end
 local function ring_for_work(names, lists, paused)
   for _, name in ipairs(names) do
-    if work_in(lists[name]) > 0 and redis.call('HEXISTS', paused, 'kind:' .. name) == 0 then ring(lists[name]) end
+    local of = lists[name]
+    if redis.call('LLEN', of.bell) == 0 and work_in(of) > 0 and redis.call('HEXISTS', paused, 'kind:' .. name) == 0 then
+      redis.call('RPUSH', of.bell, '1')
+    end
   end
 end
