@@ -1,15 +1,19 @@
 """An instance in this process, on a real server: what its role follows from."""
 
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from soloist.demo import build
 from soloist.events import Event, Events
-from soloist.runtime.instance import Instance
+from soloist.inspector import Inspector
+from soloist.runtime import heartbeat
+from soloist.runtime.instance import Instance, Part
 from soloist.runtime.played_term import PlayedTerm
 from soloist.settings import Settings
-from soloist.store.presence import Term
+from soloist.store.presence import Term, Who, beat
 from soloist.store.server import Server
 from tests.servers import PrivateServer
 from tests.waiting import wait_until
@@ -108,3 +112,30 @@ def test_an_emptied_namespace_is_filled_again(instance: Instance, heard: Heard) 
 
     assert term_of(instance).tag != first_tag
     wait_until(lambda: term_of(instance).seq > 2, what="it publishes again")
+
+
+def test_who_handles_one_message_after_another_does_not_beat_for_each(
+    server: PrivateServer, namespace: str, heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its heart hurries when there is something to hold; then it beats as often as whoever is at work."""
+    beats: Counter[str] = Counter()
+
+    def counting(link: Any, keys: Any, who: Who, *args: Any, **kwargs: Any) -> Any:
+        beats[who.id] += 1
+        return beat(link, keys, who, *args, **kwargs)
+
+    monkeypatch.setattr(heartbeat, "beat", counting)
+    settings = Settings(batch=1, heartbeat=1.0, lease=20.0, claim_lease=60.0)
+    parts = (Part(until=300), Part(may_generate=False))
+    generator, handler = (
+        Instance(build(0.0), Server(server.url), namespace, settings, Events(heard), part) for part in parts
+    )
+    generator.start()
+    handler.start()
+    inspector = Inspector(Server(server.url), namespace)
+    wait_until(lambda: inspector.snapshot().completed + inspector.snapshot().failed == 300, what="all are handled")
+    often = beats[handler.incarnation.id]
+    handler.stop()
+    generator.stop()
+
+    assert often < 50
