@@ -17,7 +17,14 @@ class Bars:
     shown: Sequence[str]
 
 
-def chart(labels: Sequence[str], figures: Sequence[Bars]) -> str:
+STYLE = """<style>
+text { font: 13px system-ui, sans-serif; fill: #1c2330; } .dim { fill: #667085; } .one { fill: #2f6fde; } .other { fill: #9aa7bd; }
+@media (prefers-color-scheme: dark) { text { fill: #e6e9ef; } .dim { fill: #98a2b3; } .one { fill: #6ea0ff; } .other { fill: #566074; } }
+</style>"""
+"""What a chart needs that stands alone; on a page the page has it."""
+
+
+def chart(labels: Sequence[str], figures: Sequence[Bars], *, alone: bool = False) -> str:
     """The figures have one scale: draw only those together that have one unit."""
     most = max((value for bars in figures for value in bars.values if value is not None), default=0) or 1
     room = WIDTH - LABELS - VALUES
@@ -41,5 +48,5 @@ def chart(labels: Sequence[str], figures: Sequence[Bars]) -> str:
     title = ", ".join(bars.title for bars in figures)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y + 16}" role="img" aria-label="{escape(title)}">'
-        f"{''.join(parts)}{legend}</svg>"
+        f"{STYLE if alone else ''}{''.join(parts)}{legend}</svg>"
     )

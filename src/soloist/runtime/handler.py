@@ -5,7 +5,6 @@ what was done before it and gives back what waits behind it, so that a slow mess
 """
 
 import logging
-import math
 import threading
 import time
 import traceback
@@ -57,7 +56,6 @@ class Handler:
         self._wanted = threading.Event()
         self._awake = threading.Event()
         self._said_failing = -SAY_FAILING
-        self._worked_at = -math.inf
         self._stopping = False
         self._interrupted = False
         self._at_the_bell = False
@@ -84,11 +82,8 @@ class Handler:
 
     @property
     def is_busy(self) -> bool:
-        """Whether it holds a message, or did within the last heartbeat.
-
-        Who handles one message after another is at work also between them: else its heart would hurry for each.
-        """
-        return not self._desk.is_empty or time.monotonic() - self._worked_at < self._instance.settings.heartbeat
+        """Whether it holds a message now."""
+        return not self._desk.is_empty
 
     @property
     def in_hand(self) -> bytes | None:
@@ -194,7 +189,6 @@ class Handler:
             desk.in_hand = None
             count += 1
             now = time.monotonic()
-        self._worked_at = now
         self._batching.worked(count, now - begun)
         if len(waiting) > self._batching.size and not self._interrupted:
             self._turn(desk, 0, give_back=True)

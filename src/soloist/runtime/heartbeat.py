@@ -77,6 +77,8 @@ class Heart:
         self._wake = threading.Event()
         self._stopped = threading.Event()
         self._wait = 0.0
+        self._only_soon = False
+        """It was woken to beat within a heartbeat, not at once."""
         self._late: deque[tuple[float, float]] = deque()
         self._tried_at = self._heard_at = time.monotonic()
         self._notes = Notes(body, self._link)
@@ -98,20 +100,32 @@ class Heart:
 
     def hurry(self) -> None:
         """Beat at once."""
+        self._only_soon = False
         self._wake.set()
 
     def hurry_if_slow(self) -> None:
-        """Beat at once if the next beat is further away than a heartbeat: we hold messages from now on."""
+        """We hold messages from now on: let the next beat be no further away than a heartbeat.
+
+        Not at once: who handles one message after another holds none at many of its beats, is told each time that it may
+        beat slowly, and would beat for every message.
+        """
         if self._wait > self._body.settings.heartbeat:
+            self._only_soon = True
             self._wake.set()
 
     def _run(self) -> None:
         while not self._stopped.is_set():
             begun = time.monotonic()
             self._wait = self._beat()
-            self._wake.wait(self._wait)
+            due = begun + self._wait
+            if self._wake.wait(self._wait) and self._only_soon:
+                self._wake.clear()
+                self._only_soon = False
+                due = begun + self._body.settings.heartbeat
+                self._wait = max(0.0, due - time.monotonic())
+                self._wake.wait(self._wait)
             # Within the beat, too: its answer was there, and nobody came to read it.
-            late = time.monotonic() - begun - self._wait
+            late = time.monotonic() - due
             if late > LATE and self._heard_at >= begun:
                 self._late.append((time.monotonic(), late))
             self._wake.clear()
