@@ -50,7 +50,7 @@ GAP = "local function has_gap(heard, lease) return now < heard.beat or now - hea
 WITNESS = "by_will = for_ms >= WITNESS_MS and will_for_ms >= WITNESS_MS,"
 THAT_FAILURE = "string.match(record, '^%d+') == failed_us and record or nil"
 SHARE = "math.min(want, math.max(math.ceil(pending / sharers), math.ceil(want / 2)))"
-FIRST_ID = "if not envelope_at(claimed, run.first, run.id) or (run.what"
+FIRST_ID = "if not envelope_at(claimed, run.first, run.id) then return false end"
 FAILED_ID = "failure.envelope = envelope_at(claimed, failure.place, failure.id)"
 COUNTED = "return done == 0 and failed == 0"
 TO_THE_HEAD = "in_chunks(reversed(waiting), function(...) redis.call('LPUSH', list, ...) end)"
@@ -90,7 +90,7 @@ HANDLING = (
 )
 
 PLACES = (
-    lacking("a run whose first id is not compared", NEXT, FIRST_ID, "if (run.what"),
+    lacking("a run whose first id is not compared", NEXT, FIRST_ID),
     lacking(
         "a failure whose id is not compared",
         NEXT,
@@ -100,7 +100,9 @@ PLACES = (
     lacking("runs that overlap", NEXT, "run.first < free or "),
     lacking("a run of nothing", NEXT, "run.last < run.first or "),
     lacking("a run beyond the end", NEXT, " or run.last >= held"),
-    lacking("failures in a run that is given back", NEXT, " or (run.what == 'back' and #run.failed > 0)"),
+    lacking(
+        "failures in a run that is given back", NEXT, "(run.what ~= 'back' or #run.failed > 0)", "run.what ~= 'back'"
+    ),
     lacking("a failure before its run, or for the second time", NEXT, "failure.place < open or "),
     lacking("a failure behind its run", NEXT, " or failure.place > run.last"),
     lacking("a run that is not counted against the tallies", NEXT, COUNTED, "return true"),

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from soloist.errors import ForeignData
+from soloist.store import messages
 from soloist.store.envelope import id_of
 from soloist.store.messages import FailedMessage, Run, Tally, TurnCall
 from tests.servers import Store
@@ -369,3 +371,28 @@ def test_after_a_refusal_the_same_turn_is_still_open(store: Store, handler: Inst
 
     assert handler.claimed == []
     assert total(store, "completed") == HELD
+
+
+@pytest.mark.parametrize("negative", ["completed", "failed"])
+def test_a_tally_below_nothing_is_refused(store: Store, handler: Instance, negative: str) -> None:
+    """Although it would add up over the kinds: the totals of a kind would shrink."""
+    call = call_of(handler, run(0, 2))
+    other = Tally(0, completed=-1) if negative == "completed" else Tally(0, completed=1, failed=-1)
+    many = 3 if negative == "completed" else 2
+    tallies = {"default": Tally(0, completed=many), "other": other}
+
+    with refused(store, "next"):
+        handler.send_turn(replace(call, kinds=tallies))
+
+
+def test_a_refusal_changes_nothing_where_somebody_elses_key_stands_in_the_way(
+    store: Store, handler: Instance, generator: Instance
+) -> None:
+    """Presence is gone, and under the name of its hash stands something else: not even the refusal is counted."""
+    call = call_of(handler, run(0, 1))
+    handler.leave()
+    store.link.command("SET", store.keys.instance(handler.id), "theirs")
+
+    with nothing_changes(store), pytest.raises(ForeignData):
+        messages.next_turn(store.link, store.keys, handler.id, store.settings, call)
+    store.link.command("DEL", store.keys.instance(handler.id))

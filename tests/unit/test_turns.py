@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from soloist.errors import Unavailable
+from soloist.errors import Defect, ForeignData, Unavailable
 from soloist.runtime import turns
 from soloist.runtime.incarnation import Incarnation
 from soloist.runtime.patience import Outage, Patience
@@ -335,7 +335,10 @@ def test_attempts_and_hold_come_with_the_answer(desk: Desk) -> None:
     assert desk.attempts == {b"1-tag": (1, 0)}
     assert desk.hold
     lay_down(desk)
-    assert not desk.hold
+    assert desk.hold, "it still holds the message"
+    handle(desk)
+    lay_down(desk)
+    assert not desk.hold, "nothing is held any more"
 
 
 @pytest.mark.parametrize("held", ["waiting", "in hand", "unrecorded", "nothing"])
@@ -595,3 +598,52 @@ def test_nothing_is_asked_for_in_vain(desk: Desk, taking: Turns, answers: Answer
 
     assert calls.made == []
     assert len(desk.outcomes) == 1
+
+
+def test_whoever_comes_late_for_the_incarnation_before_leaves_the_call_of_the_one_after_alone(
+    desk: Desk, taking: Turns, answers: Answers, closed: list[Link]
+) -> None:
+    """The recorder may have looked before it was over, and get the lock after. A call that is dropped would be followed by
+    another with its turn and stamp: the server would take that for its repeat, and outcomes for recorded.
+    """
+    reborn = Desk(Incarnation(Who("ann", 1, "app", "host", 1, KINDS), number=1, stamp="reborn"))
+    calls = answers(claimed([envelope(1)], stamp="asked"), claimed())
+    desk.incarnation.over = True
+    taking.ask(reborn, 4)
+
+    with pytest.raises(Superseded):
+        taking.take(desk, 0, give_back=True, is_hopeless=not_yet)
+
+    assert closed == []
+    taking.take(reborn, 4, is_hopeless=not_yet)
+    assert [(call.turn, call.stamp) for call in calls.made] == [(1, "reborn"), (2, "asked")]
+
+
+def test_what_is_no_message_is_told_after_the_call_counts(desk: Desk, taking: Turns, answers: Answers) -> None:
+    """It was applied: what it recorded is recorded, and what was done since can be."""
+    lay_down(desk, envelope(1), envelope(2))
+    handle(desk)
+    calls = answers(Claimed("foreign", [], {}, hold=False, again=False, foreign="pending:mail"), claimed())
+    taking.ask(desk, 4)
+    handle(desk)
+
+    with pytest.raises(ForeignData, match="pending:mail"):
+        taking.await_asked(desk, not_yet)
+
+    assert taking.take(desk, 0, give_back=True, is_hopeless=not_yet) == (1, 0)
+    assert (calls.made[1].turn, calls.made[1].stamp) == (3, "foreign")
+    assert calls.made[1].runs == [done(1, b"2-tag")]
+
+
+def test_after_a_call_that_ended_in_no_known_way_nothing_else_is_sent(
+    desk: Desk, taking: Turns, answers: Answers
+) -> None:
+    """It would have the same turn and stamp, and be taken for its repeat."""
+    calls = answers(Defect("what is this?"))
+
+    with pytest.raises(Defect):
+        taking.take(desk, 4, is_hopeless=not_yet)
+    with pytest.raises(Unavailable):
+        taking.take(desk, 4, is_hopeless=not_yet)
+
+    assert len(calls.made) == 1

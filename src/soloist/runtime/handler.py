@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from soloist.errors import Reject, Unavailable
+from soloist.errors import ForeignData, Reject, Unavailable
 from soloist.message import Details, Message
 from soloist.runtime.batching import FLUSH, Batching
 from soloist.runtime.patience import Patience
@@ -136,6 +136,9 @@ class Handler:
                 elif desk.is_empty and self._wait_at_the_bell(desk) and self._interrupted:
                     self._turn(desk, 0, even_if_empty=True)  # it rings again: the token was somebody else's
             self._turn(self._desk, 0, give_back=True)
+        except ForeignData:
+            self._turn(self._desk, 0, give_back=True)  # what is done is recorded all the same
+            raise
         finally:
             self._done.set()
 
@@ -238,7 +241,7 @@ class Handler:
     def _record(self) -> None:
         while not self._done.is_set():
             desk = self._desk
-            if desk.in_hand is None and not desk.waiting:
+            if not desk.waiting and desk.in_hand is None:  # in the direction in which messages move
                 self._awake.wait()
                 self._awake.clear()
                 desk = self._desk

@@ -17,6 +17,7 @@ from soloist.runtime.incarnation import Incarnation
 from soloist.runtime.patience import Patience
 from soloist.settings import Settings
 from soloist.store.envelope import id_of, kind_of
+from soloist.store.foreign import in_the_way
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.messages import Claimed, FailedMessage, Run, Tally, TurnCall, begin_turn
@@ -98,13 +99,13 @@ class Desk:
             envelopes = [envelope for envelope in envelopes if id_of(envelope) not in known]
         else:
             self._held += len(envelopes) - sum(run.length for run in call.runs)
+        self.attempts.update(claimed.attempts)
         if len(call.kinds) == 1:
             (kind,) = call.kinds
             self.waiting.extend([(kind, envelope) for envelope in envelopes])
         else:
             self.waiting.extend([(kind_of(envelope), envelope) for envelope in envelopes])
-        self.attempts.update(claimed.attempts)
-        self.hold = claimed.hold
+        self.hold = claimed.hold or (self.hold and not self.is_empty)
         self.recorded_at = time.monotonic()
 
     def _known(self) -> frozenset[bytes]:
@@ -139,6 +140,7 @@ class Turns:
 
         Raises:
             Superseded: this incarnation is over.
+            ForeignData: what comes next in a list is no message. What was done is recorded.
         """
         with self._lock:
             before = self._await_asked(desk, is_hopeless)
@@ -170,10 +172,13 @@ class Turns:
             return self._await_asked(desk, is_hopeless)
 
     def _await_asked(self, desk: Desk, is_hopeless: Callable[[], bool]) -> tuple[int, int]:
-        asked, self._asked = self._asked, None
+        asked = self._asked
         if asked is None:
             return 0, 0
-        if asked.desk is not desk:  # of an incarnation before
+        if asked.desk is not desk and desk.incarnation.over:
+            raise Superseded("next")  # we are late: the call under way is of the incarnation after ours
+        self._asked = None
+        if asked.desk is not desk:  # of the incarnation before
             self._link.close()  # or its answer would be taken for that of the next call
             return 0, 0
         return self._await(asked, is_hopeless)
@@ -204,8 +209,13 @@ class Turns:
                     desk.given_up = True
                     raise
                 time.sleep(wait)
+            except BaseException:
+                desk.given_up = True  # another call with its turn and stamp would be taken for its repeat
+                raise
         self._patience.well()
         desk.accept(call, claimed)
+        if claimed.foreign is not None:
+            raise in_the_way(self._keys, claimed.foreign)
         failed = sum(tally.failed for tally in call.kinds.values())
         return sum(tally.completed for tally in call.kinds.values()) + failed, failed
 

@@ -127,6 +127,8 @@ class Link:
         self._connection.send_packed_command([packed[at : at + CHUNK] for at in range(0, len(packed), CHUNK)])
 
     def _receive(self) -> Any:
+        if self._in_child:
+            os._exit(FORKED)
         return self._connection.read_response()
 
     def _connect(self) -> None:

@@ -88,6 +88,7 @@ class Claimed:
             stands at the end.
         attempts: message id to deaths and retries, of those that have any.
         hold: claim no more until nothing is held: a suspect of poison waits to be handled alone.
+        foreign: the list at whose head something stands that is no message; nothing was claimed then.
     """
 
     stamp: str
@@ -95,6 +96,7 @@ class Claimed:
     attempts: dict[bytes, tuple[int, int]]
     hold: bool
     again: bool
+    foreign: str | None = None
 
 
 def publish(link: Link, keys: Keys, instance: str, settings: Settings, page: PageCall) -> int:
@@ -138,7 +140,10 @@ def publish(link: Link, keys: Keys, instance: str, settings: Settings, page: Pag
 
 def next_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: TurnCall) -> Claimed:
     """Complete, fail, give back and claim, in one step. See next.lua."""
-    return begin_turn(link, keys, instance, settings, turn)()
+    claimed = begin_turn(link, keys, instance, settings, turn)()
+    if claimed.foreign is not None:
+        raise foreign.in_the_way(keys, claimed.foreign)
+    return claimed
 
 
 def begin_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: TurnCall) -> Callable[[], Claimed]:
@@ -176,13 +181,13 @@ def begin_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: 
         more_keys=keys.of_kinds(turn.kinds),
         more_args=values,
     )
-    return lambda: _claimed(keys, answer())
+    return lambda: _claimed(answer())
 
 
-def _claimed(keys: Keys, reply: list[Any]) -> Claimed:
+def _claimed(reply: list[Any]) -> Claimed:
     answer = replies.word(reply, "next", "OK", "AGAIN", "FOREIGN")
     if answer == "FOREIGN":
-        raise foreign.in_the_way(keys, replies.text(reply[1]))
+        return Claimed(replies.text(reply[1]), [], {}, hold=False, again=False, foreign=replies.text(reply[2]))
     _, stamp, envelopes, attempts, hold = reply
     counted = iter(attempts)
     return Claimed(

@@ -32,7 +32,7 @@
 --   OK stamp envelopes attempts hold      applied; attempts: id, deaths, retries of those claimed that have any;
 --                                         hold: 1 = claim no more until nothing is held, a suspect waits
 --   AGAIN stamp envelopes attempts hold   it was applied before; the envelopes are all that the caller holds now
---   FOREIGN list                          applied; nothing was claimed: what stands at the head of that list is no envelope
+--   FOREIGN stamp list                    applied; nothing was claimed: what stands at the head of that list is no envelope
 --   KINDS name                            gives back a message of a kind that was not given: nothing was changed
 --   SUPERSEDED                            presence gone, turn or stamp do not fit, or what is named is not claimed or
 --                                         stands elsewhere: be reborn
@@ -65,8 +65,9 @@ meet({ wills, totals, paused }, {}, log, lists) -- the others are read or met be
 local any_attempts = redis.call('HLEN', attempts) > 0
 
 local function superseded()
+  local number = redis.call('HGET', instance, 'number') or 0
   redis.call('HINCRBY', totals, 'superseded:next', 1)
-  note(log, 'event', 'superseded', 'what', 'next', 'number', redis.call('HGET', instance, 'number') or 0, 'instance', id)
+  note(log, 'event', 'superseded', 'what', 'next', 'number', number, 'instance', id)
   return { 'SUPERSEDED' }
 end
 if not redis.call('ZSCORE', instances, id) then return superseded() end
@@ -103,5 +104,5 @@ local envelopes, hold, foreign = claim(lists, groups, claimed, seen[4])
 redis.call('HSET', instance, 'turn', turn, 'stamp', new_stamp, 'before', stamp)
 clear_mark(wills, id, #envelopes > 0 and heartbeat_ms or nil)
 ring_for_work(names, lists, paused)
-if foreign then return { 'FOREIGN', foreign } end
+if foreign then return { 'FOREIGN', new_stamp, foreign } end
 return { 'OK', new_stamp, envelopes, any_attempts and attempts_of(attempts, envelopes) or {}, hold and 1 or 0 }

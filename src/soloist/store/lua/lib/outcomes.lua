@@ -23,7 +23,8 @@ local function fit(runs, claimed, groups)
   local free, held, done, failed = 0, redis.call('LLEN', claimed), 0, 0
   for _, run in ipairs(runs) do
     if run.first < free or run.last < run.first or run.last >= held then return false end
-    if not envelope_at(claimed, run.first, run.id) or (run.what == 'back' and #run.failed > 0) then return false end
+    if not envelope_at(claimed, run.first, run.id) then return false end
+    if run.what ~= 'done' and (run.what ~= 'back' or #run.failed > 0) then return false end
     local open = run.first
     for _, failure in ipairs(run.failed) do
       failure.envelope = envelope_at(claimed, failure.place, failure.id)
@@ -33,7 +34,10 @@ local function fit(runs, claimed, groups)
     if run.what == 'done' then done = done + run.last - run.first + 1 end
     free, failed = run.last + 1, failed + #run.failed
   end
-  for _, group in ipairs(groups) do done, failed = done - group.completed - group.failed, failed - group.failed end
+  for _, group in ipairs(groups) do
+    if group.completed < 0 or group.failed < 0 then return false end
+    done, failed = done - group.completed - group.failed, failed - group.failed
+  end
   return done == 0 and failed == 0
 end
 local function envelopes_in(runs, what, claimed)
