@@ -101,6 +101,7 @@ def measure(arena: Arena, load: Load, progress: Progress = lambda _: None) -> Me
 
 def get_ready(ground: Ground, instances: Instances, load: Load) -> int:
     """Everybody is there, what is to lie pending does, and nobody handles yet; answers what that takes."""
+    instances.wait_until(lambda: not _is_clearing_up(ground), "the end of the clearing up after the run before")
     before = memory.of_server(ground.link)
     pause(ground.link, ground.keys, [DEFAULT_KIND], on=True)
     instances.start(APP)
@@ -114,6 +115,11 @@ def get_ready(ground: Ground, instances: Instances, load: Load) -> int:
     )
     instances.wait_until(lambda: not _is_writing_anew(ground), "the end of the server's own housekeeping", within=600)
     return memory.of_server(ground.link) - before
+
+
+def _is_clearing_up(ground: Ground) -> bool:
+    """Whether the server still gives memory free that was used before."""
+    return int(info(ground.link).get("lazyfree_pending_objects", 0)) > 0
 
 
 def _is_writing_anew(ground: Ground) -> bool:
