@@ -10,7 +10,7 @@ import pytest
 from soloist.bench import ledger
 from soloist.bench.charts import Bars, chart
 from soloist.bench.page import page
-from soloist.bench.progress import line
+from soloist.bench.progress import Bar, line
 from soloist.bench.result import Column, Result, are_sound, middle, percentile
 from soloist.bench.table import table
 from soloist.message import Message
@@ -142,6 +142,20 @@ def test_a_bar_of_progress_tells_rate_and_time_left() -> None:
     assert "250/s" in text
     assert "2.0 s left" in text
     assert text.count("█") == text.count("░") == 15
+
+
+def test_a_bar_counts_from_the_first_that_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    """What was before, was getting ready."""
+    progress = Bar()
+    progress.begin("handled", 1000)
+    progress._begun -= 1000  # it took long to get there
+    progress.at(1)
+    progress._shown = 0
+    progress.at(500)
+    shown = capsys.readouterr().err.split("\r\x1b[K")[-1]
+    progress.end()
+
+    assert int(shown.split("/s")[0].split()[-1].replace(",", "")) > 500
 
 
 def test_before_anything_is_done_there_is_no_rate() -> None:

@@ -33,13 +33,16 @@ class Bar:
     def __init__(self) -> None:
         self._what, self._of = "", 1
         self._begun = self._shown = 0.0
+        self._has_moved = False
 
     def begin(self, what: str, of: int) -> None:
         self._what, self._of = what, of
-        self._begun, self._shown = time.monotonic(), 0.0
+        self._begun, self._shown, self._has_moved = time.monotonic(), 0.0, False
         self._draw(0)
 
     def at(self, done: int) -> None:
+        if done and not self._has_moved:
+            self._has_moved, self._begun = True, time.monotonic()  # what was before was getting ready
         if time.monotonic() - self._shown > EVERY:
             self._draw(done)
 

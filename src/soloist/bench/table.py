@@ -1,5 +1,6 @@
 """A result as lines for a terminal."""
 
+import textwrap
 from collections.abc import Sequence
 
 from soloist.bench.result import Result
@@ -31,7 +32,7 @@ def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _about(result: Result) -> str:
-    return ", ".join(f"{name} {value}" for name, value in result.about.items())
+    return textwrap.fill(", ".join(f"{name} {value}" for name, value in result.about.items()), WIDE)
 
 
 def _verdict(result: Result) -> str:

@@ -37,7 +37,7 @@ def million(session: Session) -> Result:
         facts["verdict_cost_us_per_message"] = round(cost_us(), 3)
     return Result(
         "million",
-        f"{session.messages:,} messages, {session.handlers} handlers",
+        f"{session.messages:,} messages, {session.handlers} handler{'' if session.handlers == 1 else 's'}",
         "Real processes, default judgement (5 % are found erroneous). From the opening of a gate before which everybody "
         "waits until the last completion is recorded. The floor: the same bodies on the same server by one raw "
         "connection, RPUSH, LMOVE and LPOP in pipelines of 1,000.",
