@@ -221,7 +221,7 @@ def test_window(session: Session, small: Callable[..., None]) -> None:
     """Nothing is lost by a kill, and at most a batch is repeated."""
     small("window", BATCHES={"1": 1, "16": 16})
     small("window", SHARES={"1": 1.0, "16": 1.0})
-    small("window", KILLS=2)
+    small("window", KILLS=1)
     found = SCENARIOS["window"](session)
 
     assert found.is_sound

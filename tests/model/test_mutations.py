@@ -11,8 +11,8 @@ from tests.servers import Store
 
 pytestmark = pytest.mark.one_server
 
-TELLING = (500_027, 500_004, 500_047, 500_030, 500_014, 500_032, 500_023, 500_042)
-"""Seeds of histories in which what is rare happens early. They only save time: the others follow."""
+TELLING = (500_027, 500_004, 500_047, 500_030, 500_014, 500_032, 500_023, 500_042, 500_010, 500_082)
+"""Seeds of histories in which what is rare happens early. They save time: the others follow."""
 
 SEEDS = (*TELLING, *range(500_000, 500_100))
 LENGTH = 250
