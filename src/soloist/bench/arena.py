@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from uuid import uuid4
@@ -61,10 +61,6 @@ class Arena:
         changed = {each.name: getattr(self.settings, each.name) for each in fields(Settings)}
         return ", ".join(f"{name}={value}" for name, value in changed.items() if value != getattr(defaults, name))
 
-    def with_settings(self, **changes: object) -> "Arena":
-        """The same, with instances that are set otherwise."""
-        return replace(self, settings=replace(self.settings, **changes))  # type: ignore[arg-type]  # by name
-
     @contextmanager
     def ground(self) -> Iterator[Ground]:
         """A fresh namespace and a fresh folder, both removed afterwards."""
@@ -89,20 +85,17 @@ class Arena:
 @contextmanager
 def private_arena(settings: Settings, persistence: Persistence) -> Iterator[Arena]:
     """On a server of our own, which is gone afterwards with all that it has written."""
-    leash = Leash()
     with (
+        Leash() as leash,
         tempfile.TemporaryDirectory(prefix="soloist-bench-") as folder,
         PrivateServer(leash, Path(folder) / "server", persistence) as started,
     ):
         kept = "none" if persistence == "no" else f"append-only file, fsync {persistence}"
         yield Arena(Server(started.url), settings, leash, Path(folder), kept)
-    leash.let_go()
 
 
 @contextmanager
 def named_arena(server: Server, settings: Settings) -> Iterator[Arena]:
     """On a server that somebody runs."""
-    leash = Leash()
-    with tempfile.TemporaryDirectory(prefix="soloist-bench-") as folder:
+    with Leash() as leash, tempfile.TemporaryDirectory(prefix="soloist-bench-") as folder:
         yield Arena(server, settings, leash, Path(folder), "as that server has it")
-    leash.let_go()

@@ -5,14 +5,16 @@ hiredis. It keeps no ids, judges nothing, tells nobody; a reference, not an uppe
 """
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from uuid import uuid4
 
+from soloist.store.link import Link
 from soloist.store.raw import Raw, Words, pack
 from soloist.store.server import Server
 
 PIPELINE = 1000
+TIMEOUT = 60.0
 
 
 def floor_rate(server: Server, bodies: Sequence[bytes], messages: int, progress: Callable[[int], None]) -> float:
@@ -28,8 +30,8 @@ def floor_rate(server: Server, bodies: Sequence[bytes], messages: int, progress:
         lambda _: (b"LMOVE", queue, held, b"LEFT", b"RIGHT"),
         lambda _: (b"LPOP", held),
     )
-    with closing(Raw(server)) as raw:
-        spent = 0.0
+    spent = 0.0
+    with closing(Raw(server)) as raw, _removed(server, queue, held):
         for before, words in enumerate(passes):
             for first in range(0, messages, PIPELINE):
                 commands = [words(at) for at in range(first, min(first + PIPELINE, messages))]
@@ -38,5 +40,14 @@ def floor_rate(server: Server, bodies: Sequence[bytes], messages: int, progress:
                 raw.exchange(packed, len(commands))
                 spent += time.perf_counter() - begun
                 progress((before * messages + first + len(commands)) // len(passes))
-        raw.exchange(pack((b"DEL", queue, held)), 1)
     return messages / spent
+
+
+@contextmanager
+def _removed(server: Server, *keys: bytes) -> Iterator[None]:
+    """Whatever happens, these keys are gone afterwards; by another connection, since one that was interrupted is of no use."""
+    try:
+        yield
+    finally:
+        with closing(Link(server, TIMEOUT)) as link:
+            link.command("UNLINK", *keys)

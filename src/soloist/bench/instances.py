@@ -1,7 +1,6 @@
 """The instances of one measured run: real processes of `soloist run`, as a user would start them."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -33,6 +32,7 @@ class Instances:
         self._environment = {**own, **wanted, **variables}
         self._folder = folder
         self.processes: list[subprocess.Popen[bytes]] = []
+        self._killed: set[subprocess.Popen[bytes]] = set()
 
     @property
     def pids(self) -> list[int]:
@@ -71,20 +71,34 @@ class Instances:
 
     def check(self) -> None:
         """Refuse to go on without one that has ended."""
-        for at, process in enumerate(self.processes):
-            if process.poll() not in (None, -signal.SIGKILL):  # those we killed ourselves
-                words = self._said_by(at).read_text(errors="replace").strip()
-                raise Unavailable(f"an instance of the measurement ended with {process.returncode}: {words}")
+        self._refuse(lambda process: process.poll() is not None)
+
+    def kill_one(self, process: "subprocess.Popen[bytes]") -> None:
+        """Pull the plug of this one. Whoever else is killed was killed by somebody, and `check` tells it."""
+        self.check()
+        self._killed.add(process)
+        process.kill()
 
     def stop(self) -> None:
-        """Have them leave in order."""
+        """Have them leave in order; refuse to go on if one does not."""
         for process in self.processes:
             process.terminate()
+        deadline = time.monotonic() + WITHIN
         for process in self.processes:
-            process.wait(WITHIN)
+            try:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                raise Unavailable(f"an instance of the measurement did not stop within {WITHIN:g} s") from None
+        self._refuse(lambda process: process.returncode != 0)
 
     def kill(self) -> None:
         """Pull the plug of whoever is left."""
         for process in self.processes:
             process.kill()
             process.wait()
+
+    def _refuse(self, has_failed: "Callable[[subprocess.Popen[bytes]], bool]") -> None:
+        for at, process in enumerate(self.processes):
+            if process not in self._killed and has_failed(process):
+                words = self._said_by(at).read_text(errors="replace").strip()
+                raise Unavailable(f"an instance of the measurement ended with {process.returncode}: {words}")

@@ -1,7 +1,7 @@
 """What was handled, written down where a kill cannot reach it: a byte per message, in a file of each process.
 
-Counting in memory that is a file costs a fraction of a microsecond a message (`cost_us` tells); what was counted is there whatever becomes of
-the process. Each process has a file of its own, so nobody counts over another.
+Counting in memory that is a file costs a fraction of a microsecond a message (`cost_us` tells); what was counted is
+there whatever becomes of the process. Each process has a file of its own, so nobody counts over another.
 """
 
 import mmap
@@ -46,6 +46,20 @@ def read(folder: Path, messages: int) -> Handled:
     columns = [path.read_bytes()[1:] for path in sorted(folder.glob("handled-*"))]
     often = Counter(_together(columns) if columns else bytes(messages))
     return Handled(often[0], sum((times - 1) * many for times, many in often.items() if times > 1))
+
+
+def verdict(seen: Handled | None, recorded: int, messages: int) -> tuple[int | None, int | None]:
+    """How many are lost and how often one was done once more; None: nobody kept books.
+
+    Args:
+        seen: what the ledger says, if one was kept.
+        recorded: how many completions and failures the server counts; those beyond the messages are doubled, too, and
+            tell so without a ledger. (One that was handled twice and recorded twice is counted once.)
+    """
+    surplus = max(0, recorded - messages)
+    if seen is None:
+        return None, surplus or None
+    return seen.lost, max(seen.duplicated, surplus)
 
 
 def _together(columns: Iterable[bytes]) -> Iterable[int]:

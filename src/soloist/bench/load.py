@@ -61,7 +61,8 @@ class Measured:
         filled_bytes: what the messages take on the server that lie pending at its beginning.
         early_memory: resident, of the largest handler, when a tenth is handled; late_memory: at the end.
         lost: how many were never handled; None: nobody kept books.
-        duplicated: how often one was handled once more.
+        duplicated: how often one was handled, or recorded as handled, once more; None: nobody kept books, and the server
+            has not counted too many either.
     """
 
     messages: int
@@ -105,10 +106,10 @@ def get_ready(ground: Ground, instances: Instances, load: Load) -> int:
     before = memory.of_server(ground.link)
     pause(ground.link, ground.keys, [DEFAULT_KIND], on=True)
     instances.start(APP)
-    instances.wait_until(lambda: ground.inspector.snapshot().term is not None, "the election of a generator")
     for _ in range(load.handlers):
         instances.start(APP, "--role", "handler")
     many = 1 + load.handlers
+    instances.wait_until(lambda: ground.inspector.snapshot().term is not None, "the election of a generator")
     instances.wait_until(lambda: len(ground.inspector.snapshot().instances) == many, f"the start of {many} instances")
     instances.wait_until(
         lambda: ground.inspector.snapshot().published >= load.fill, "the filling of the queue", within=600
@@ -139,8 +140,7 @@ def _measure(
     handled = fresh = early_memory = 0
     while handled < load.messages or fresh < task.messages:
         time.sleep(LOOK)
-        counts = ground.link.command("HMGET", ground.keys.totals, "completed", "failed", "published")
-        completed, failed, published = (int(value or 0) for value in counts)
+        completed, failed, published = totals(ground)
         now = time.monotonic()
         if completed + failed > handled:
             handled, fresh, moved = completed + failed, published - load.fill, now
@@ -148,16 +148,19 @@ def _measure(
             if not early_memory and 10 * handled >= load.messages:
                 early_memory = memory.of_processes(instances.pids[1:])
         elif now - moved > STALLED:
-            instances.check()
             raise Unavailable(f"the measurement was given up: nothing was handled for {STALLED:g} s")
+        instances.check()  # also after the last look: figures of fewer instances than were asked for are none
     seconds = now - begun
     client_cpu = processor_time.of_processes(instances.pids) - clients_before
     server_cpu = processor_time.of_server(ground.link) - server_before
     late_memory = memory.of_processes(instances.pids[1:])
-    is_whole = handled == task.in_all
-    if is_whole:
+    lost = duplicated = None
+    if load.messages == task.in_all:  # nothing is to stay pending, so each can be accounted for
         instances.stop()
-    seen = ledger.read(ground.folder, task.in_all) if load.is_marked and is_whole else None
+        recorded = sum(totals(ground)[:2])
+        lost, duplicated = ledger.verdict(
+            ledger.read(ground.folder, task.in_all) if load.is_marked else None, recorded, task.in_all
+        )
     return Measured(
         handled,
         (handled + fresh) / 2 if fresh else handled,
@@ -169,6 +172,13 @@ def _measure(
         filled_bytes,
         early_memory,
         late_memory,
-        None if seen is None else seen.lost,
-        None if seen is None else seen.duplicated,
+        lost,
+        duplicated,
     )
+
+
+def totals(ground: Ground) -> tuple[int, int, int]:
+    """Completed, failed, published so far."""
+    counts = ground.link.command("HMGET", ground.keys.totals, "completed", "failed", "published")
+    completed, failed, published = (int(value or 0) for value in counts)
+    return completed, failed, published

@@ -66,14 +66,14 @@ def middle(samples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """One row of several of the same kind: the median of each figure, and the sum of what must not be at all."""
     together: dict[str, Any] = {}
     for name, first in samples[0].items():
-        values = [sample[name] for sample in samples]
-        if first is None or isinstance(first, str):
+        values = [sample[name] for sample in samples if sample[name] is not None]
+        if not values or isinstance(first, str):
             together[name] = first
         elif name in FAULTS:
             together[name] = sum(values)
         else:
             median = statistics.median(values)
-            together[name] = round(median) if isinstance(first, int) else round(median, 3)
+            together[name] = round(median) if isinstance(values[0], int) else round(median, 3)
     return together
 
 

@@ -1,7 +1,10 @@
 """`bench`: how fast it is here."""
 
 import json
+import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +87,7 @@ def bench(
     if persistence is not None and target.is_named:
         raise UsageError("--persistence is that of the private server: a named one has what it has.")
     if report is not None:
-        _save(report, "")  # what cannot be written is said before anything is measured
+        _require_writable(report)
     session = Session(
         persistence=persistence or "everysec",
         has_verdict=not no_verdict,
@@ -110,8 +113,24 @@ def _as_json(result: "Result") -> str:
     return json.dumps({"scenario": result.scenario, **result.facts, "server": result.about["server"], **rows}) + "\n"
 
 
+def _require_writable(file: str) -> None:
+    """Say what cannot be written before anything is measured. What is there stays as it is, and so does what is not."""
+    path = Path(file)
+    is_new = not os.path.lexists(path)
+    with _told(file), path.open("a"):
+        pass
+    if is_new:
+        path.unlink(missing_ok=True)
+
+
 def _save(file: str, text: str) -> None:
-    try:
+    with _told(file):
         Path(file).write_text(text)
+
+
+@contextmanager
+def _told(file: str) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise OutputError(f"the report cannot be written to {file}: {error.strerror}") from None

@@ -1,16 +1,16 @@
-"""A real server of one's own: started here, ended here, shared with nobody. Which program: embedded/binary.py."""
+"""A real server of one's own: started here, ended here, shared with nobody."""
 
-import random
 import socket
 import subprocess
 import time
 from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
 from soloist.embedded.binary import find_server
 from soloist.errors import EmbeddedServerError
+from soloist.lab.free_port import free_port
 from soloist.lab.leashed import Leash
 
 Persistence: TypeAlias = Literal["no", "everysec", "always"]
@@ -25,14 +25,21 @@ class PrivateServer:
         folder: its working folder: log and data.
         persistence: "no", or when the append-only file is flushed to the disk.
         options: more of the server's own options, as in its configuration file.
+        program: of the server; None: as embedded/binary.py finds it.
     """
 
     def __init__(
-        self, leash: Leash, folder: Path, persistence: Persistence, options: Mapping[str, str] | None = None
+        self,
+        leash: Leash,
+        folder: Path,
+        persistence: Persistence,
+        options: Mapping[str, str] | None = None,
+        program: Path | None = None,
     ) -> None:
         self._leash = leash
         self._folder = folder
-        self._port = _free_port()
+        self._port = free_port()
+        self._program = program
         kept = {"appendonly": "no"} if persistence == "no" else {"appendonly": "yes", "appendfsync": persistence}
         self._options = {"save": "", **kept, **(options or {})}
         self._process: subprocess.Popen[bytes] | None = None
@@ -53,10 +60,10 @@ class PrivateServer:
         self._folder.mkdir(parents=True, exist_ok=True)
         said = {"bind": "127.0.0.1", "port": str(self._port), "dir": str(self._folder), "logfile": "server.log"}
         words = [word for name, value in (said | self._options).items() for word in (f"--{name}", value)]
-        program = [str(find_server()), *words]
+        program = [str(self._program or find_server()), *words]
         process = self._process = self._leash.start(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + ANSWERS_WITHIN
-        while not self._answers():
+        while not self._answers() or process.poll() is not None:  # a stranger who took the port may answer
             if process.poll() is not None or time.monotonic() > deadline:
                 self.kill()
                 raise EmbeddedServerError(f"{program[0]} does not answer in {self._folder}; it said:\n{self._said()}")
@@ -86,12 +93,3 @@ class PrivateServer:
             connection.sendall(b"PING\r\n")
             return connection.recv(100).startswith(b"+PONG")
         return False
-
-
-def _free_port() -> int:
-    """A free port below those that the kernel gives to clients: one of those would find itself, the server being down."""
-    while True:
-        port = random.randrange(10_000, 32_000)
-        with suppress(OSError), closing(socket.socket()) as trial:
-            trial.bind(("127.0.0.1", port))
-            return port

@@ -11,6 +11,7 @@ from soloist.bench.environment import environment
 from soloist.bench.result import Column, Result, percentile
 from soloist.bench.session import Session
 from soloist.bench.task import Task
+from soloist.errors import Unavailable
 from soloist.lab.probe import Probe
 
 APP = "soloist.bench.latency_app:app"
@@ -102,10 +103,13 @@ def _take_bare(session: Session, arena: Arena, many: int) -> list[Pair]:
                 at(max(0, taken))
                 ground.link.command("RPUSH", key, str(time.monotonic_ns()))
                 time.sleep(EVERY)
+            if bell.poll() is not None:
+                raise Unavailable(f"the measurement was given up: the bare wake-up ended with {bell.returncode}")
             ground.link.command("RPUSH", key, "")
             bell.wait(WITHIN)
         finally:
             bell.kill()
+            bell.wait()
         return _pairs(ground)[SKIPPED:]
 
 

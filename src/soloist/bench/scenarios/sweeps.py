@@ -51,6 +51,7 @@ def backlog(session: Session) -> Result:
         _compared(rows),
         ("cpu_us_per_message", "rate"),
         about,
+        is_sound=are_sound(rows),
     )
 
 

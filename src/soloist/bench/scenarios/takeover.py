@@ -37,7 +37,8 @@ def takeover(session: Session) -> Result:
                 else:
                     retaken += 1
                 at(len(samples))
-                instances.start(*OPTIONS)
+                if len(samples) < KILLS:
+                    instances.start(*OPTIONS)
         about = environment(arena)
     figures = {"n": len(samples), "retaken": retaken}
     for name, share in (("p50_ms", 0.5), ("p99_ms", 0.99), ("max_ms", 1.0)):
@@ -69,7 +70,7 @@ def _kill(ground: Ground, instances: Instances) -> float:
     pids = {each.id: each.pid for each in ground.inspector.snapshot().instances}
     generator = next(process for process in running if process.pid == pids[term.instance])
     at = time.time() * 1000
-    generator.kill()
+    instances.kill_one(generator)
     others = [instances.told_by(number) for number, each in enumerate(instances.processes) if each in running]
     published: list[float] = []
 
