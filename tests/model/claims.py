@@ -6,6 +6,7 @@ from soloist.store.messages import Claimed
 from tests.model.state import State
 
 SUSPECT_WAITS_MS = 10_000
+QUICK = 64
 
 
 def give_back(state: State, ids: Sequence[str], kinds: Mapping[str, str], max_attempts: int) -> None:
@@ -40,11 +41,12 @@ def claim(state: State, ident: str, want: Mapping[str, int], now: int) -> tuple[
 
 
 def _share(state: State, kind: str, want: int) -> list[str]:
-    """All of again up to what is wanted, then a share of pending, or half of what is wanted."""
+    """All of again up to what is wanted, then a share of pending, or half of what is wanted; all of it if that is many."""
     again, pending = state.lists.get(f"again:{kind}", []), state.lists.get(f"pending:{kind}", [])
     taken, again[:want] = again[:want], []
     want -= len(taken)
-    share = min(want, max(-(-len(pending) // len(state.instances())), -(-want // 2)))
+    least = -(-want // 2) if want < QUICK else want
+    share = min(want, max(-(-len(pending) // len(state.instances())), least))
     taken, pending[:share] = taken + pending[:share], []
     return taken
 

@@ -49,7 +49,7 @@ GRACE = "local function grace_of(will) return math.max(GRACE_MS, 2 * will.interv
 GAP = "local function has_gap(heard, lease) return now < heard.beat or now - heard.beat > lease / 2 end"
 WITNESS = "by_will = for_ms >= WITNESS_MS and will_for_ms >= WITNESS_MS,"
 THAT_FAILURE = "string.match(record, '^%d+') == failed_us and record or nil"
-SHARE = "math.min(want, math.max(math.ceil(pending / sharers), math.ceil(want / 2)))"
+SHARE = "math.min(want, math.max(math.ceil(pending / sharers), least))"
 FIRST_ID = "if not envelope_at(claimed, run.first, run.id) then return false end"
 FAILED_ID = "failure.envelope = envelope_at(claimed, failure.place, failure.id)"
 COUNTED = "return done == 0 and failed == 0"

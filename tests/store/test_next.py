@@ -132,6 +132,16 @@ def test_half_of_what_is_wanted_is_claimed_in_any_case(store: Store, generator: 
     assert [len(handler.next(want=9).envelopes) for handler in handlers] == [5, 5, 2, 0]
 
 
+def test_who_wants_very_many_shares_nothing(store: Store, generator: Instance, joined: Joins) -> None:
+    """Two halves of a page would cost two calls, and a page is done in a moment."""
+    handlers = [generator, joined(), joined()]
+    generator.publish(70)
+    assert [len(handler.next(want=64).envelopes) for handler in handlers] == [64, 6, 0]
+
+    generator.publish(70)
+    assert [len(handler.next(want=63).envelopes) for handler in handlers[1:]] == [32, 32]
+
+
 def test_the_share_is_at_least_one(store: Store, generator: Instance, joined: Joins) -> None:
     """One message among three instances goes to whoever asks first."""
     joined()

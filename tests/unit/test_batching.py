@@ -103,9 +103,9 @@ def grown(fixed: int = AUTO, each: float = 0.0) -> Batching:
 
 
 def test_the_next_batch_is_claimed_ahead_where_handling_is_quick_and_there_is_more_to_do() -> None:
-    """Half a batch that waits says that the queue is not empty."""
-    assert grown().reaches_ahead(MOST // 2)
-    assert not grown().reaches_ahead(MOST // 2 - 1)
+    """A batch that is nearly full says that the queue is not empty."""
+    assert grown().reaches_ahead(MOST * 3 // 4)
+    assert not grown().reaches_ahead(MOST * 3 // 4 - 1)
 
 
 def test_slow_handlers_do_not_reach_ahead() -> None:

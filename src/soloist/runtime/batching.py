@@ -37,9 +37,10 @@ class Batching:
     def reaches_ahead(self, waiting: int) -> bool:
         """Whether to claim the next batch already while one of so many is handled.
 
-        Only where a call takes as long as the work of a batch, and there is more than this batch to do.
+        Only where a call takes as long as the work of a batch, and there is more than this batch to do: one that is far
+        from full has left nothing behind.
         """
-        return not self._fixed and self._size >= AHEAD and 2 * waiting >= self._size
+        return not self._fixed and self._size >= AHEAD and 4 * waiting >= 3 * self._size
 
     def worked(self, messages: int, seconds: float) -> None:
         """Learn from what was just handled."""

@@ -159,6 +159,9 @@ class Turns:
             except Unavailable as error:
                 self._patience.failed(error)
                 self._asked = _Asked(desk, call, None)
+            except BaseException:
+                desk.given_up = True  # its outcomes are in a call that will never be repeated
+                raise
             else:
                 self._asked = _Asked(desk, call, answer)
 
@@ -167,6 +170,7 @@ class Turns:
 
         Raises:
             Superseded: this incarnation is over.
+            ForeignData: what comes next in a list is no message. What was done is recorded.
         """
         with self._lock:
             return self._await_asked(desk, is_hopeless)

@@ -48,6 +48,7 @@ local kinds_count, runs_count, values, at = tonumber(ARGV[6]), tonumber(ARGV[7])
 -- include: records
 -- include: unknown
 -- include: log
+-- include: runs
 -- include: outcomes
 -- include: suspects
 -- include: claim
@@ -74,9 +75,9 @@ if not redis.call('ZSCORE', instances, id) then return superseded() end
 local seen = redis.call('HMGET', instance, 'turn', 'stamp', 'before', 'alone')
 if not seen[1] then return superseded() end
 if turn == tonumber(seen[1]) and stamp == seen[3] then
+  local envelopes = redis.call('LRANGE', claimed, 0, -1)
   redis.call('HSET', instance, 'turn', turn) -- something to WAIT for on a new connection
   clear_mark(wills, id)
-  local envelopes = redis.call('LRANGE', claimed, 0, -1)
   return { 'AGAIN', seen[2], envelopes, attempts_of(attempts, envelopes), 0 }
 end
 if turn ~= tonumber(seen[1]) + 1 or stamp ~= seen[2] then return superseded() end

@@ -1,5 +1,6 @@
 -- Parts of `next`: what is claimed.
 local MOST_BYTES = 1048576
+local QUICK = 64
 -- Up to `most` from the head of a list, and no more than MOST_BYTES in all (but always one): what is too much goes back.
 -- So does what is no envelope of this kind, and all behind it: somebody else put it there.
 -- The first pops are small, until the size of the messages is known: popping 250 of 5 MB takes seconds.
@@ -39,7 +40,7 @@ local function attempts_of(hash, envelopes)
   return flat
 end
 -- A share of what is pending, so that all have something to do; but half of what is wanted, which is little work, in any
--- case: crumbs cost more than they are worth.
+-- case: crumbs cost more than they are worth. Who wants QUICK messages or more does them in a moment, and shares nothing.
 local function claim(lists, groups, claimed, alone)
   local open, holding, taken = {}, redis.call('LLEN', claimed), { bytes = 0, envelopes = {} }
   for _, group in ipairs(groups) do
@@ -54,7 +55,8 @@ local function claim(lists, groups, claimed, alone)
     for _, group in ipairs(open) do
       local want = take(lists[group.name].again, group.name, group.want, taken)
       local pending = want > 0 and redis.call('LLEN', lists[group.name].pending) or 0
-      local share = math.min(want, math.max(math.ceil(pending / sharers), math.ceil(want / 2)))
+      local least = want < QUICK and math.ceil(want / 2) or want
+      local share = math.min(want, math.max(math.ceil(pending / sharers), least))
       if pending > 0 then take(lists[group.name].pending, group.name, share, taken) end
     end
     if #envelopes == 0 and holding == 0 then suspect = take_suspect(lists, open, holding, false) end

@@ -1,0 +1,307 @@
+"""runtime/turns.py: what one incarnation holds between its numbered calls."""
+
+import random
+from typing import Any
+
+import pytest
+
+from soloist.runtime.turns import Desk
+from soloist.store.envelope import id_of
+from soloist.store.messages import FailedMessage, Tally, TurnCall
+from tests.unit.desks import (
+    KINDS,
+    MAIL,
+    ORDER,
+    back,
+    claimed,
+    done,
+    envelope,
+    handle,
+    incarnation,
+    lay_down,
+    takes_in_hand,
+    waiting,
+)
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """The desk of an instance that has just joined."""
+    return Desk(incarnation())
+
+
+# Numbers and stamps.
+
+
+def test_the_first_call_is_turn_one_with_the_stamp_of_joining(desk: Desk) -> None:
+    """A call is tied to the answer before it."""
+    call = desk.collect(KINDS, 5, give_back=False)
+
+    assert (call.turn, call.stamp) == (1, "joined")
+
+
+def test_the_next_call_has_the_next_turn_and_the_stamp_of_the_answer(desk: Desk) -> None:
+    """One after another."""
+    desk.accept(desk.collect(KINDS, 5, give_back=False), claimed(stamp="first"))
+    call = desk.collect(KINDS, 5, give_back=False)
+
+    assert (call.turn, call.stamp) == (2, "first")
+
+
+def test_a_call_that_was_not_accepted_uses_no_turn(desk: Desk) -> None:
+    """Only what is known to be applied counts."""
+    desk.collect(KINDS, 5, give_back=False)
+
+    assert desk.collect(KINDS, 5, give_back=False).turn == 1
+
+
+# Collecting.
+
+
+def test_what_is_wanted_is_wanted_of_every_kind(desk: Desk) -> None:
+    """Also of those of which nothing was done."""
+    call = desk.collect(KINDS, 7, give_back=False)
+
+    assert call.kinds == {MAIL: Tally(7), ORDER: Tally(7)}
+
+
+def test_outcomes_are_one_run_at_the_head_counted_by_kind(desk: Desk) -> None:
+    """Completed and failed, the failed by their places and with their details; then nothing is left to record."""
+    lay_down(desk, envelope(1), envelope(2, ORDER), envelope(3), envelope(4), envelope(5))
+    for details in (None, b"details", None, b"others"):
+        handle(desk, details)
+
+    call = desk.collect(KINDS, 0, give_back=False)
+
+    failures = [FailedMessage(1, b"2-tag", b"details"), FailedMessage(3, b"4-tag", b"others")]
+    assert call.runs == [done(4, b"1-tag", *failures)]
+    assert call.kinds == {MAIL: Tally(0, completed=2, failed=1), ORDER: Tally(0, completed=0, failed=1)}
+    assert not desk.outcomes
+
+
+def test_details_may_be_empty(desk: Desk) -> None:
+    """Failed is what has details, not what has many."""
+    lay_down(desk, envelope(1))
+    handle(desk, b"")
+
+    assert desk.collect(KINDS, 0, give_back=False).kinds[MAIL] == Tally(0, completed=0, failed=1)
+
+
+def test_what_waits_is_given_back_as_one_run_at_the_end(desk: Desk) -> None:
+    """Named by its oldest: in the order in which it was claimed it stands at the heads of its lists as before."""
+    lay_down(desk, envelope(1), envelope(2, ORDER), envelope(3))
+    lay_down(desk, envelope(4, ORDER), envelope(5))
+    handle(desk)
+
+    call = desk.collect(KINDS, 0, give_back=True)
+
+    assert call.runs == [done(1, b"1-tag"), back(1, 4, b"2-tag")]
+    assert call.kinds == {MAIL: Tally(0, completed=1), ORDER: Tally(0)}
+    assert not desk.waiting
+
+
+def test_nothing_is_given_back_unless_that_is_asked_for(desk: Desk) -> None:
+    """It waits on."""
+    lay_down(desk, envelope(1), envelope(2))
+
+    call = desk.collect(KINDS, 0, give_back=False)
+
+    assert call.runs == []
+    assert waiting(desk) == [(MAIL, b"1-tag"), (MAIL, b"2-tag")]
+
+
+def test_where_nothing_waits_nothing_is_given_back(desk: Desk) -> None:
+    """A run of nothing would be refused."""
+    lay_down(desk, envelope(1))
+    takes_in_hand(desk)
+
+    assert desk.collect(KINDS, 0, give_back=True).runs == []
+
+
+def test_the_message_in_hand_is_not_given_back(desk: Desk) -> None:
+    """Its handler is at work: it stands between what is done and what waits."""
+    lay_down(desk, envelope(1), envelope(2), envelope(3))
+    handle(desk)
+    takes_in_hand(desk)
+
+    assert desk.collect(KINDS, 0, give_back=True).runs == [done(1, b"1-tag"), back(2, 1, b"3-tag")]
+    assert desk.in_hand == envelope(2)
+
+
+def test_places_are_those_after_the_last_answer(desk: Desk) -> None:
+    """What was recorded and what was given back is gone from the list, what was claimed stands at its end."""
+    lay_down(desk, envelope(1), envelope(2), envelope(3), envelope(4))
+    handle(desk)
+    takes_in_hand(desk)
+    desk.accept(desk.collect(KINDS, 2, give_back=True), claimed([envelope(8), envelope(9)]))
+    desk.in_hand = None
+    desk.outcomes.append((MAIL, envelope(2), b"why"))
+
+    call = desk.collect(KINDS, 0, give_back=True)
+
+    assert call.runs == [
+        done(1, b"2-tag", FailedMessage(0, b"2-tag", b"why")),
+        back(1, 2, b"8-tag"),
+    ]
+
+
+def test_what_is_done_while_a_call_is_on_its_way_keeps_its_place(desk: Desk) -> None:
+    """The handler goes on beside the recorder: the answer counts only what the call named."""
+    lay_down(desk, envelope(1), envelope(2), envelope(3))
+    handle(desk)
+    call = desk.collect(KINDS, 0, give_back=False)
+    handle(desk)
+    desk.accept(call, claimed([envelope(4)]))
+
+    assert desk.collect(KINDS, 0, give_back=True).runs == [done(1, b"2-tag"), back(1, 2, b"3-tag")]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_server_finds_at_every_place_what_the_desk_means(desk: Desk, seed: int) -> None:
+    """A list is kept as the script keeps it, and answers are lost: whatever is done in between, each run fits."""
+    chance, number, server = random.Random(seed), 0, list[bytes]()
+    for _ in range(60):
+        for _ in range(chance.randrange(4)):
+            if desk.in_hand is not None:
+                desk.outcomes.append((MAIL, desk.in_hand, chance.choice((None, b"why"))))
+                desk.in_hand = None
+            elif desk.waiting:
+                takes_in_hand(desk)
+        call = desk.collect(KINDS, 3, give_back=chance.random() < 0.3)
+        gone: set[int] = set()
+        for run in call.runs:
+            places = range(run.place, run.place + run.length)
+            assert id_of(server[places[0]]) == run.id
+            assert all(id_of(server[failure.place]) == failure.id for failure in run.failures)
+            assert places[-1] < len(server)
+            assert not gone.intersection(places)
+            gone.update(places)
+        server = [each for place, each in enumerate(server) if place not in gone]
+        new = [envelope(number + more, chance.choice(KINDS)) for more in range(1, chance.choice((1, 1, 3, 4)))]
+        number, server = number + len(new), server + new
+        again = chance.random() < 0.3
+        desk.accept(call, claimed(server if again else new, again=again))
+
+    held = [*(each for _, each, _ in desk.outcomes), *([desk.in_hand] if desk.in_hand else [])]
+    assert [*held, *(each for _, each in desk.waiting)] == server
+
+
+def test_attempts_of_what_is_given_back_are_forgotten(desk: Desk) -> None:
+    """They come again with the message; the others stay."""
+    desk.accept(
+        desk.collect(KINDS, 10, give_back=False),
+        claimed([envelope(1), envelope(2)], attempts={b"1-tag": (1, 0), b"2-tag": (2, 1)}),
+    )
+    desk.waiting.popleft()
+
+    desk.collect(KINDS, 0, give_back=True)
+
+    assert desk.attempts == {b"1-tag": (1, 0)}
+
+
+# Accepting.
+
+
+def test_what_was_claimed_waits_behind_what_waits(desk: Desk) -> None:
+    """First in, first out; each with the kind that its envelope says."""
+    lay_down(desk, envelope(1))
+    lay_down(desk, envelope(2, ORDER), envelope(3))
+
+    assert waiting(desk) == [(MAIL, b"1-tag"), (ORDER, b"2-tag"), (MAIL, b"3-tag")]
+
+
+def test_an_answer_that_was_replayed_does_not_double_what_is_held(desk: Desk) -> None:
+    """It names all that is held: what waits, what is in hand, what is done and not recorded. Only the rest is new."""
+    lay_down(desk, envelope(1), envelope(2), envelope(3))
+    handle(desk)
+    takes_in_hand(desk)
+    call = TurnCall(2, "later", {MAIL: Tally(9), ORDER: Tally(9)})
+
+    desk.accept(call, claimed([envelope(1), envelope(2), envelope(3), envelope(4)], again=True))
+
+    assert waiting(desk) == [(MAIL, b"3-tag"), (MAIL, b"4-tag")]
+    assert list(desk.outcomes) == [(MAIL, envelope(1), None)]
+    assert desk.in_hand == envelope(2)
+    assert desk.collect(KINDS, 0, give_back=True).runs == [done(1, b"1-tag"), back(2, 2, b"3-tag")]
+
+
+class FinishingDesk(Desk):
+    """Its handler is done with what is in hand at the very moment in which the recorder looks at it."""
+
+    def __getattribute__(self, name: str) -> Any:
+        seen = super().__getattribute__(name)
+        if name == "in_hand" and seen is not None:
+            self.outcomes.append((MAIL, seen, None))
+            self.in_hand = None
+        return seen
+
+
+def test_what_is_finished_while_a_replayed_answer_is_read_is_not_missed() -> None:
+    """The handler takes no lock: what is in hand is read once, and found among what is done if it is there no more."""
+    desk = FinishingDesk(incarnation())
+    lay_down(desk, envelope(1), envelope(2))
+    desk.in_hand = envelope(1)
+    desk.waiting.popleft()
+
+    desk.accept(
+        TurnCall(2, "later", {MAIL: Tally(9), ORDER: Tally(9)}), claimed([envelope(1), envelope(2)], again=True)
+    )
+
+    assert waiting(desk) == [(MAIL, b"2-tag")]
+    assert list(desk.outcomes) == [(MAIL, envelope(1), None)]
+
+
+def test_a_replayed_answer_brings_what_the_lost_one_had_claimed(desk: Desk) -> None:
+    """The claim was applied, its answer lost: nothing may rest under a beating heart."""
+    call = desk.collect(KINDS, 10, give_back=False)
+
+    desk.accept(call, claimed([envelope(1), envelope(2, ORDER)], again=True))
+
+    assert waiting(desk) == [(MAIL, b"1-tag"), (ORDER, b"2-tag")]
+
+
+def test_a_replayed_answer_brings_again_what_the_lost_one_gave_back_and_claimed(desk: Desk) -> None:
+    """The same call did both: it stands at the end of the list now, and at the end of what waits."""
+    lay_down(desk, envelope(1), envelope(2), envelope(3))
+    handle(desk)
+    takes_in_hand(desk)
+    call = desk.collect(KINDS, 9, give_back=True)
+
+    desk.accept(call, claimed([envelope(2), envelope(3), envelope(4)], again=True))
+
+    assert waiting(desk) == [(MAIL, b"3-tag"), (MAIL, b"4-tag")]
+    assert desk.collect(KINDS, 0, give_back=True).runs == [back(1, 2, b"3-tag")]
+
+
+def test_of_one_kind_everything_claimed_is_of_that_kind(desk: Desk) -> None:
+    """What the call asked for; nothing is read out of the envelopes."""
+    desk.accept(desk.collect((ORDER,), 5, give_back=False), claimed([envelope(1, ORDER), envelope(2, ORDER)]))
+
+    assert waiting(desk) == [(ORDER, b"1-tag"), (ORDER, b"2-tag")]
+
+
+def test_attempts_and_hold_come_with_the_answer(desk: Desk) -> None:
+    """Deaths and retries of those that have any; whether to claim no more."""
+    call = desk.collect(KINDS, 10, give_back=False)
+    desk.accept(call, claimed([envelope(1)], hold=True, attempts={b"1-tag": (1, 0)}))
+
+    assert desk.attempts == {b"1-tag": (1, 0)}
+    assert desk.hold
+    lay_down(desk)
+    assert desk.hold, "it still holds the message"
+    handle(desk)
+    lay_down(desk)
+    assert not desk.hold, "nothing is held any more"
+
+
+@pytest.mark.parametrize("held", ["waiting", "in hand", "unrecorded", "nothing"])
+def test_a_desk_is_empty_when_nothing_waits_is_in_hand_or_unrecorded(desk: Desk, held: str) -> None:
+    """Each of the three alone makes it hold something."""
+    if held == "waiting":
+        desk.waiting.append((MAIL, envelope(1)))
+    elif held == "in hand":
+        desk.in_hand = envelope(1)
+    elif held == "unrecorded":
+        desk.outcomes.append((MAIL, envelope(1), None))
+
+    assert desk.is_empty == (held == "nothing")
