@@ -30,7 +30,9 @@ WORK = ("generated", "handled")
 LONGER_THAN_THE_TERM = 1.5 * Settings().lease
 """Seconds: the generator's lease is over by then, and the waits between attempts are at their longest."""
 
-LONGER_THAN_EVERY_LEASE = Settings().claim_lease + 1.0
+SHORT_CLAIM_LEASE = Settings().lease + 0.5
+LONGER_THAN_EVERY_LEASE = SHORT_CLAIM_LEASE + 1.0
+"""Seconds; for instances whose claim lease is that short."""
 
 
 class Trio:
@@ -41,7 +43,7 @@ class Trio:
         options: more of their options. (A --url here is theirs alone.)
     """
 
-    def __init__(self, crew: Crew, *options: str) -> None:
+    def __init__(self, crew: Crew, *options: str | float) -> None:
         self.crew = crew
         self.everyone: list[Running] = []
         self._stderr: dict[int, Path] = {}

@@ -14,7 +14,13 @@ import pytest
 from soloist.chaos.faults import HalfOpen, Stall
 from soloist.chaos.proxy import FaultProxy
 from tests.processes.crew import ROOT, SOLOIST, Crew
-from tests.processes.mending import LONGER_THAN_EVERY_LEASE, LONGER_THAN_THE_TERM, Trio, command
+from tests.processes.mending import (
+    LONGER_THAN_EVERY_LEASE,
+    LONGER_THAN_THE_TERM,
+    SHORT_CLAIM_LEASE,
+    Trio,
+    command,
+)
 from tests.servers import KINDS, PrivateServer, require
 from tests.waiting import wait_until
 
@@ -125,10 +131,16 @@ def test_killed_connections_are_made_again(crew: Crew, server: PrivateServer) ->
     trio.end(outages=None)
 
 
-@pytest.mark.parametrize("seconds", [LONGER_THAN_THE_TERM, LONGER_THAN_EVERY_LEASE])
-def test_a_stall_longer_than_a_lease_deposes_nobody(crew: Crew, server: PrivateServer, seconds: float) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "options_of_all"),
+    [(LONGER_THAN_THE_TERM, ()), (LONGER_THAN_EVERY_LEASE, ("--claim-lease", SHORT_CLAIM_LEASE))],
+    ids=["that of the term", "every one"],
+)
+def test_a_stall_longer_than_a_lease_deposes_nobody(
+    crew: Crew, server: PrivateServer, seconds: float, options_of_all: tuple[str | float, ...]
+) -> None:
     """All were unheard alike: who speaks first may not judge the rest."""
-    trio = Trio(crew)
+    trio = Trio(crew, *options_of_all)
 
     os.kill(server.pid, signal.SIGSTOP)
     time.sleep(seconds)  # no condition: the length of the stall is the fault itself

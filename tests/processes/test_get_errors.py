@@ -8,18 +8,23 @@ from pathlib import Path
 import pytest
 
 from tests.processes.crew import ROOT, SOLOIST, Crew
+from tests.servers import Store
+from tests.store.acting import Instance, ids
 from tests.waiting import wait_until
 
 MESSAGES = 1500
 
 
 @pytest.fixture
-def failed(crew: Crew) -> Crew:
+def failed(crew: Crew, store: Store) -> Crew:
     """A namespace with so many errors at rest, and no instance alive."""
-    options = ("--interval", 0, "--error-rate", 1, "--count", MESSAGES, "--until-empty")
-    everyone = [crew.start(*options) for _ in range(2)]
-    for running in everyone:
-        assert running.process.wait(timeout=60) == 0
+    instance = Instance(store)
+    instance.join()
+    instance.beat()
+    instance.publish(MESSAGES, size=90)
+    while claimed := ids(instance.next(want=500)):
+        instance.next(failed=claimed)
+    instance.leave()
     assert crew.snapshot().errors == MESSAGES
     return crew
 

@@ -1,33 +1,35 @@
 """`status --check`: every finding, provoked on a real system; and the two questions about one process."""
 
 import json
-import os
 import socket
-import subprocess
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from soloist import health
 from soloist.settings import Settings
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.server import Server
-from tests.processes.crew import ROOT, Crew
+from tests.processes.crew import Crew
 from tests.processes.mending import command
+from tests.processes.one_command import Says
 from tests.rewriting import PROGRAM, environment
 from tests.servers import KINDS, PrivateServer, Store, require
 from tests.store.acting import Instance
 from tests.waiting import wait_until
 
 PERSISTENT = {"appendonly": "yes"}
-SOON = (("health.py", "STALLED = 15", "STALLED = 4"), ("health.py", "NOT_CONSUMING = 30.0", "NOT_CONSUMING = 1.0"))
+SOON = {"STALLED": 4, "NOT_CONSUMING": 1.0}
 """The check, with less patience."""
+
+Check = Callable[..., dict[str, str]]
 
 
 @pytest.fixture(params=KINDS)
@@ -40,82 +42,85 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PrivateSe
     made.kill()
 
 
-def check(crew: Crew, *options: str) -> dict[str, str]:
+@pytest.fixture
+def check(crew: Crew, says: Says, monkeypatch: pytest.MonkeyPatch) -> Check:
     """Each code that was found, with its sentence and remedy; the exit code says the same."""
-    done = subprocess.run(
-        [*PROGRAM, "status", "--check", *options, *crew.connection],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, **environment(*SOON)},
-        timeout=60,
-        check=False,
-    )
-    found = dict(line.split(": ", 1) for line in done.stderr.splitlines())
-    found.pop("heart-late", None)  # a busy machine; it has a test of its own
-    assert done.returncode == (1 if done.stderr else 0), done.stderr
-    return found
+    for name, soon in SOON.items():
+        monkeypatch.setattr(health, name, soon)
+
+    def look(*options: str) -> dict[str, str]:
+        done = says("status", "--check", *options, *crew.connection)
+        found = dict(line.split(": ", 1) for line in done.stderr.splitlines())
+        found.pop("heart-late", None)  # a busy machine; it has a test of its own
+        assert done.code == (1 if done.stderr else 0), done.stderr
+        return found
+
+    return look
 
 
-def wait_until_found(crew: Crew, code: str, *options: str) -> str:
+def wait_until_found(check: Check, code: str, *options: str) -> str:
     """Until it is found, and nothing else; answers what is said of it."""
-    wait_until(lambda: check(crew, *options).keys() == {code}, what=f"{code} is found")
-    return check(crew, *options)[code]
+
+    def found() -> dict[str, str] | None:
+        seen = check(*options)
+        return seen if seen.keys() == {code} else None
+
+    return (wait_until(found, what=f"{code} is found") or {})[code]
 
 
-def test_a_system_that_works_is_well(crew: Crew) -> None:
+def test_a_system_that_works_is_well(crew: Crew, check: Check) -> None:
     crew.start("--interval", 0.05)
     crew.start("--interval", 0.05).wait_for("handled")
 
-    wait_until(lambda: check(crew) == {}, what="nothing is found")
+    wait_until(lambda: check() == {}, what="nothing is found")
 
 
-def test_nobody_there_and_nobody_who_may_generate_are_named(crew: Crew) -> None:
+def test_nobody_there_and_nobody_who_may_generate_are_named(crew: Crew, check: Check) -> None:
     running = crew.start("--role", "handler")
-    assert "may" not in wait_until_found(crew, "no-generator")
+    assert "may" not in wait_until_found(check, "no-generator")
 
     running.end()
-    assert "`soloist`" in wait_until_found(crew, "no-instance")
+    assert "`soloist`" in wait_until_found(check, "no-instance")
 
 
-def test_messages_that_nobody_completes_are_named(crew: Crew) -> None:
+def test_messages_that_nobody_completes_are_named(crew: Crew, check: Check) -> None:
     """The only handler is stuck, and more and more wait."""
     crew.start("tests.processes.apps:gated")
     crew.start("tests.processes.apps:gated")
 
-    assert "wait" in wait_until_found(crew, "stalled")
+    assert "wait" in wait_until_found(check, "stalled")
 
 
-def test_an_instance_that_is_alive_but_consumes_nothing_is_named(crew: Crew) -> None:
+def test_an_instance_that_is_alive_but_consumes_nothing_is_named(crew: Crew, check: Check) -> None:
     """Its heart beats, its other threads live; but it never hears the bell."""
     deaf = environment(("runtime/handler.py", 'token = self._bell.command("BLPOP", *bells, BLOCK)', "time.sleep(3600)"))
     crew.start("tests.processes.apps:lame")
     handler = crew.start("tests.processes.apps:lame", program=PROGRAM, environment=deaf)
 
-    wait_until(lambda: check(crew).keys() >= {"not-consuming"}, what="it is found")
-    assert f"process {handler.process.pid}" in check(crew)["not-consuming"]
+    wait_until(lambda: check().keys() >= {"not-consuming"}, what="it is found")
+    assert f"process {handler.process.pid}" in check()["not-consuming"]
 
 
-def test_a_source_that_fails_or_does_not_return_is_named(crew: Crew) -> None:
+def test_a_source_that_fails_or_does_not_return_is_named(crew: Crew, check: Check) -> None:
     generator = crew.start("tests.processes.apps:lame")
     generator.wait_for("generated")
     crew.start("tests.processes.apps:lame")
 
     (crew.folder / "fail").touch()
-    assert "ValueError: no more today" in wait_until_found(crew, "source-fails")
+    assert "ValueError: no more today" in wait_until_found(check, "source-fails")
 
     (crew.folder / "fail").unlink()
     (crew.folder / "hang").touch()
-    assert "has not returned" in wait_until_found(crew, "source-late")
+    assert "has not returned" in wait_until_found(check, "source-late")
 
     (crew.folder / "hang").unlink()
-    wait_until(lambda: check(crew) == {}, what="all is well again")
+    wait_until(lambda: check() == {}, what="all is well again")
 
 
 def test_a_heart_that_came_late_is_named(crew: Crew) -> None:
     """One call of `re` held the interpreter lock."""
     crew.start("tests.processes.apps:locking")
-    crew.start("tests.processes.apps:locking", environment={"LOCK_SECONDS": "2"})
+    crew.start("tests.processes.apps:locking", environment={"LOCK_SECONDS": "1"})
 
     def late() -> list[Any]:
         return [each.late_ms for each in crew.snapshot().instances if each.number == 2 and each.late_ms]
@@ -126,7 +131,7 @@ def test_a_heart_that_came_late_is_named(crew: Crew) -> None:
     assert "heart-late: the heart of instance #2" in said.stderr
 
 
-def test_a_kind_without_a_handler_is_named(crew: Crew) -> None:
+def test_a_kind_without_a_handler_is_named(crew: Crew, check: Check) -> None:
     with closing(Link(Server(crew.url), timeout=5)) as link:
         somebody = Instance(Store(Server(crew.url), link, Keys(crew.namespace), Settings()), kinds=("mail",))
         somebody.join()
@@ -136,39 +141,39 @@ def test_a_kind_without_a_handler_is_named(crew: Crew) -> None:
     crew.start("--interval", 0.05)
     crew.start("--interval", 0.05)
 
-    assert "2 messages of the kind 'mail'" in wait_until_found(crew, "no-handler")
+    assert "2 messages of the kind 'mail'" in wait_until_found(check, "no-handler")
 
 
-def test_too_many_errors_and_lost_messages_are_named(crew: Crew) -> None:
+def test_too_many_errors_and_lost_messages_are_named(crew: Crew, check: Check) -> None:
     crew.start("--interval", 0.01, "--error-rate", 1)
     handler = crew.start("--interval", 0.01, "--error-rate", 1)
     wait_until(lambda: crew.snapshot().errors > 3, what="four have failed")
-    assert "more than 3" in wait_until_found(crew, "errors", "--max-errors", "3")
+    assert "more than 3" in wait_until_found(check, "errors", "--max-errors", "3")
 
     handler.kill()
     wait_until(lambda: crew.snapshot().pending > 10, what="some wait")
     command(crew.url, "DEL", Keys(crew.namespace).pending("default"))
-    assert check(crew).keys() == {"lost-or-doubled"}
+    assert check().keys() == {"lost-or-doubled"}
 
 
-def test_a_server_that_would_lose_messages_is_named(crew: Crew, server: PrivateServer) -> None:
+def test_a_server_that_would_lose_messages_is_named(crew: Crew, server: PrivateServer, check: Check) -> None:
     """About to be full, evicting, not persisting: read from INFO."""
     crew.start("--interval", 0.05)
     crew.start("--interval", 0.05)
-    wait_until(lambda: check(crew) == {}, what="all is well")
+    wait_until(lambda: check() == {}, what="all is well")
 
     used = int(command(server.url, "INFO", "memory").split(b"used_memory:")[1].split(b"\r\n")[0])
     command(server.url, "CONFIG", "SET", "maxmemory", int(used / 0.95))
-    assert "of its memory limit" in wait_until_found(crew, "memory")
+    assert "of its memory limit" in wait_until_found(check, "memory")
 
     command(server.url, "CONFIG", "SET", "maxmemory", 10 * used, "maxmemory-policy", "allkeys-lru")
-    assert "allkeys-lru" in wait_until_found(crew, "evicting")
+    assert "allkeys-lru" in wait_until_found(check, "evicting")
 
     command(server.url, "CONFIG", "SET", "maxmemory-policy", "noeviction", "appendonly", "no")
-    assert "appendonly" in wait_until_found(crew, "not-persisting")
+    assert "appendonly" in wait_until_found(check, "not-persisting")
 
 
-def test_keys_that_were_thrown_away_are_named(crew: Crew, server: PrivateServer) -> None:
+def test_keys_that_were_thrown_away_are_named(crew: Crew, server: PrivateServer, check: Check) -> None:
     """Somebody else's, here; but who says that it was only those."""
     crew.start("--interval", 0.05)
     crew.start("--interval", 0.05)
@@ -179,7 +184,7 @@ def test_keys_that_were_thrown_away_are_named(crew: Crew, server: PrivateServer)
         command(server.url, "EVAL", junk, 0, batch)
     command(server.url, "CONFIG", "SET", "maxmemory", 0)
 
-    assert "thrown away" in wait_until_found(crew, "evicted")
+    assert "thrown away" in wait_until_found(check, "evicted")
 
 
 def test_stacks_show_where_the_code_of_a_slow_handler_is(crew: Crew) -> None:
@@ -187,11 +192,12 @@ def test_stacks_show_where_the_code_of_a_slow_handler_is(crew: Crew) -> None:
     crew.start("tests.processes.apps:gated")
     crew.start("tests.processes.apps:gated")
 
-    def shown() -> str:
-        said = crew.command("status", "--stacks").stdout
-        return said if "wait_for" in said else ""
+    def written_down() -> bool:
+        return any(each.doing is not None and "wait_for" in each.doing.stack for each in crew.snapshot().instances)
 
-    said = wait_until(shown, what="the stack is shown")
+    wait_until(written_down, what="its stack is written down")
+    said = crew.command("status", "--stacks").stdout
+    assert "wait_for" in said
     assert "has worked on 3-" in said
     assert "apps.py" in said
     assert "runtime/handler.py" not in said

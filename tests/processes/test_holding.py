@@ -95,7 +95,7 @@ def test_code_that_holds_the_interpreter_lock_past_the_claim_lease_is_treated_as
     """The limit of G7: no heartbeat can be sent meanwhile. The message is handled elsewhere, its completion refused."""
     options = ("tests.processes.apps:locking", "--lease", 1, "--claim-lease", 1)
     generator = crew.start(*options)
-    holder = crew.start(*options, "--role", "handler", environment={"LOCK_SECONDS": "4"})
+    holder = crew.start(*options, "--role", "handler", environment={"LOCK_SECONDS": "3"})
     wait_until(lambda: began(crew, 3), what="message 3 is in hand")
     crew.start(*options, "--role", "handler", environment={"LOCK_SECONDS": "0"})
 

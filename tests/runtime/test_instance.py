@@ -1,11 +1,13 @@
 """An instance in this process, on a real server: what its role follows from."""
 
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from soloist.app import App
 from soloist.demo import build
 from soloist.events import Event, Events
 from soloist.inspector import Inspector
@@ -15,7 +17,8 @@ from soloist.runtime.played_term import PlayedTerm
 from soloist.settings import Settings
 from soloist.store.presence import Term, Who, beat
 from soloist.store.server import Server
-from tests.servers import PrivateServer
+from tests.servers import PrivateServer, Store
+from tests.store import acting
 from tests.waiting import wait_until
 
 
@@ -103,10 +106,10 @@ def test_an_instance_that_redis_forgot_is_reborn_under_a_new_id_with_its_old_num
     wait_until(lambda: heard.names().count("elected") == 2, what="it generates again")
 
 
-def test_an_emptied_namespace_is_filled_again(instance: Instance, heard: Heard) -> None:
+def test_an_emptied_namespace_is_filled_again(instance: Instance, store: Store, heard: Heard) -> None:
     """FLUSHALL: everybody is reborn, numbers begin anew under another tag."""
     first_tag = term_of(instance).tag
-    instance._control.command("DEL", *instance._control.command("KEYS", instance.keys.base + "*"))
+    store.link.command("DEL", *store.link.command("KEYS", store.keys.base + "*"))  # its own links are its threads'
 
     wait_until(lambda: heard.names().count("elected") == 2, what="it generates again")
 
@@ -139,3 +142,42 @@ def test_who_handles_one_message_after_another_does_not_beat_for_each(
     generator.stop()
 
     assert often < 50
+
+
+def test_whoever_begins_to_hold_a_message_beats_soon_however_slowly_it_beat_before(
+    store: Store, namespace: str, heard: Heard
+) -> None:
+    """Idle, it beats every quarter of a lease, here 100 s. From then on the others expect it at every heartbeat."""
+    settings = Settings(heartbeat=0.2, lease=400.0, claim_lease=400.0)
+    app, begun, may_end = App("demo"), threading.Event(), threading.Event()
+
+    @app.handler
+    def handle(_message: object) -> None:
+        begun.set()
+        may_end.wait(60)
+
+    handler = Instance(app, store.server, namespace, settings, Events(heard), Part(may_generate=False))
+    handler.start()
+    generator = acting.Instance(store)
+    try:
+        inspector = Inspector(store.server, namespace)
+        slowly_ms = 5 * settings.heartbeat * 1000
+        wait_until(lambda: inspector.snapshot().instances[0].heard_ms > slowly_ms, what="it beats slowly")
+        before = beaten_at(store, handler)
+
+        generator.join()
+        generator.beat()
+        generator.publish()
+
+        wait_until(begun.is_set, what="it holds the message")
+        wait_until(lambda: beaten_at(store, handler) > before, what="it beats")
+    finally:
+        may_end.set()
+        handler.stop()
+    generator.leave()
+    assert handler.failure is None
+
+
+def beaten_at(store: Store, instance: Instance) -> int:
+    """When it last beat, by the server's clock in ms."""
+    return int(store.link.command("HGET", store.keys.instance(instance.incarnation.id), "beat"))
