@@ -9,7 +9,7 @@ from soloist.monitor.model import Scope, Seen, State, observe
 from soloist.store.history import Sample
 from soloist.store.log import LogEntry
 
-SCOPE = Scope("demo", "the embedded server", silent_ms=1500)
+SCOPE = Scope("demo", "the embedded server", silent_ms=2000)
 WALL = 1_790_000_000.0
 T = TypeVar("T")
 

@@ -36,12 +36,12 @@ def test_all_instances_of_the_namespace_are_shown_wherever_they_were_started() -
 
 
 def test_one_that_is_silent_for_longer_than_a_few_heartbeats_may_be_frozen() -> None:
-    """The slowest heartbeat counts, that of an idle handler: a quarter of the lease."""
-    known = state(seen(snapshot(instance(1, role="generator"), instance(2, heard_ms=1400), instance(3, heard_ms=1600))))
+    """The slowest heartbeat counts, that of an idle handler: a third of the lease."""
+    known = state(seen(snapshot(instance(1, role="generator"), instance(2, heard_ms=1900), instance(3, heard_ms=2100))))
 
     assert conditions(known) == {1: Condition.ALIVE, 2: Condition.ALIVE, 3: Condition.FROZEN}
-    assert SCOPE.of("demo", "here", Settings()).silent_ms == 1500
-    assert SCOPE.of("demo", "here", Settings(lease=20, claim_lease=30)).silent_ms == 15_000
+    assert SCOPE.of("demo", "here", Settings()).silent_ms == 2000
+    assert SCOPE.of("demo", "here", Settings(lease=20, claim_lease=30)).silent_ms == 20_000
 
 
 def test_one_that_disappears_is_shown_for_ten_seconds() -> None:

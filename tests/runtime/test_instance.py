@@ -147,7 +147,7 @@ def test_who_handles_one_message_after_another_does_not_beat_for_each(
 def test_whoever_begins_to_hold_a_message_beats_soon_however_slowly_it_beat_before(
     store: Store, namespace: str, heard: Heard
 ) -> None:
-    """Idle, it beats every quarter of a lease, here 100 s. From then on the others expect it at every heartbeat."""
+    """Idle, it beats every third of a lease, here 133 s. From then on the others expect it at every heartbeat."""
     settings = Settings(heartbeat=0.2, lease=400.0, claim_lease=400.0)
     app, begun, may_end = App("demo"), threading.Event(), threading.Event()
 

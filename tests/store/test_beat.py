@@ -202,7 +202,7 @@ def test_successors_and_busy_ones_beat_every_heartbeat_idle_ones_four_times_a_le
     store: Store, generator: Instance, joined: Joins
 ) -> None:
     """Generator, both successors and whoever holds a message are quick; all others save commands."""
-    heartbeat, idle = store.settings.heartbeat_ms, store.settings.lease_ms // 4
+    heartbeat, idle = store.settings.heartbeat_ms, store.settings.lease_ms // 3
     first, second, third = joined(), joined(), joined()
 
     assert first.beat().next_ms == heartbeat

@@ -251,10 +251,10 @@ def test_who_claims_is_expected_to_beat_every_heartbeat(store: Store, generator:
         joined().beat()
     idle = joined()
     idle.beat()
-    assert idle.will_stored[1] == store.settings.lease_ms // 4
+    assert idle.will_stored[1] == store.settings.lease_ms // 3
 
     idle.next(want=1)
-    assert idle.will_stored[1] == store.settings.lease_ms // 4, "nothing was claimed"
+    assert idle.will_stored[1] == store.settings.lease_ms // 3, "nothing was claimed"
     generator.publish()
     idle.next(want=1)
 

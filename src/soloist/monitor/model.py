@@ -145,11 +145,11 @@ class Scope:
 
     namespace: str
     where: str
-    silent_ms: int = 1500
+    silent_ms: int = 2000
 
     @classmethod
     def of(cls, namespace: str, where: str, settings: Settings) -> "Scope":
-        slowest = max(settings.heartbeat, settings.lease / 4)  # an idle handler's, see beat.lua
+        slowest = max(settings.heartbeat, settings.lease / 3)  # an idle handler's, see beat.lua
         return cls(namespace, where, round(BEATS_MISSED * slowest * 1000))
 
 

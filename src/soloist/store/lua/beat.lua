@@ -50,7 +50,7 @@ local names = { unpack(ARGV, 12) }
 -- include: line
 -- include: look
 local lists = kind_lists(10, names)
-meet({ wills, line, instance, term_key, totals, paused }, { instances, drainers }, log, lists)
+meet({ totals, paused }, { drainers }, log, lists) -- the others are read below, before the first write
 
 local presence = role == 'drainer' and drainers or instances
 local heard = read_heard(instance)
@@ -108,7 +108,7 @@ local waits = may_generate and (answer == 'handler' or answer == 'superseded') a
 local idle_judge = not busy and (judges.by_will or judges.by_lease(lease_ms))
 local place = take_place(line, places, waits and id, others, term.holder, idle_judge, heartbeat_ms, id)
 fast = busy or place > 0 or answer == 'generator' or answer == 'asked' or answer == 'elected' or role == 'drainer'
-local interval = fast and heartbeat_ms or math.max(heartbeat_ms, math.floor(lease_ms / 4))
+local interval = fast and heartbeat_ms or math.max(heartbeat_ms, math.floor(lease_ms / 3))
 
 redis.call('ZADD', presence, now + claim_lease_ms, id)
 redis.call('HSET', instance, 'beat', now, 'since', heard.since, 'will', will_number, 'will_since', heard.will_since)

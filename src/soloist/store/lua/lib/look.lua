@@ -1,11 +1,19 @@
 -- Looks at others: sets and clears the marks of their wills, cuts deadlines that a clock gone back has left too far
 -- ahead, and answers what is known of each, who is gone, and in how many ms the first grace ends.
+local function of_each(ids, ask)
+  local answers = {}
+  for first = 1, #ids, 500 do
+    for i, answer in ipairs(ask(unpack(ids, first, math.min(first + 499, #ids)))) do answers[first + i - 1] = answer end
+  end
+  return answers
+end
 local function look_at(watched, id, counts, judges, keys)
   local others, gone, wake = {}, {}, math.huge
-  for _, other in ipairs(watched) do
-    local will = other ~= id and read_will(redis.call('HGET', keys.wills, other))
-    local presence = keys.instances
-    local deadline = will and redis.call('ZSCORE', presence, other)
+  local wills = of_each(watched, function(...) return redis.call('HMGET', keys.wills, ...) end)
+  local deadlines = of_each(watched, function(...) return redis.call('ZMSCORE', keys.instances, ...) end)
+  for i, other in ipairs(watched) do
+    local will = other ~= id and read_will(wills[i] or nil)
+    local presence, deadline = keys.instances, will and deadlines[i]
     if will and not deadline then
       presence = keys.drainers
       deadline = redis.call('ZSCORE', presence, other)

@@ -3,7 +3,7 @@
 local NEEDED = {
   'DEL', 'EXISTS', 'HDEL', 'HEXISTS', 'HGET', 'HGETALL', 'HINCRBY', 'HKEYS', 'HLEN', 'HMGET', 'HSET', 'HSETNX', 'LINDEX',
   'LLEN', 'LPOP', 'LPUSH', 'LRANGE', 'LREM', 'LSET', 'LTRIM', 'RPUSH', 'SADD', 'SCARD', 'SMEMBERS', 'TYPE', 'UNLINK',
-  'XADD', 'XLEN', 'ZADD', 'ZCARD', 'ZRANGE', 'ZREM', 'ZSCORE' }
+  'XADD', 'XLEN', 'ZADD', 'ZCARD', 'ZMSCORE', 'ZRANGE', 'ZREM', 'ZSCORE' }
 local function first_forbidden(key)
   for _, command in ipairs(NEEDED) do
     if not redis.acl_check_cmd(command, key) then return command end
