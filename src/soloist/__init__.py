@@ -5,6 +5,7 @@ what it acknowledged. The guarantees with their limits: docs/guarantees.md.
 from soloist.app import App
 from soloist.errors import Reject, SoloistError
 from soloist.message import Message
+from soloist.source import Msg, Page, Source
 
 __version__ = "0.1.0"
-__all__ = ["App", "Message", "Reject", "SoloistError", "__version__"]
+__all__ = ["App", "Message", "Msg", "Page", "Reject", "SoloistError", "Source", "__version__"]

@@ -21,6 +21,8 @@ class Message(msgspec.Struct, eq=False, gc=False):
     _envelope: bytes
     attempt: int = 1
     _parts: Envelope | None = None
+    rejected: str | None = None
+    """Why it was rejected singly, if it was."""
 
     @property
     def _unpacked(self) -> Envelope:
@@ -60,6 +62,13 @@ class Message(msgspec.Struct, eq=False, gc=False):
     def json(self, type: type[T] | Any = Any) -> T | Any:  # noqa: A002 - reads as `message.json(Order)`
         """The body as JSON, checked against a type if one is given."""
         return msgspec.json.decode(self._unpacked.body, type=type)
+
+    def reject(self, reason: str) -> None:
+        """Of a batch: this one is erroneous, and goes to the error store with this reason; the others go on.
+
+        A handler that is given one message raises `Reject` instead.
+        """
+        self.rejected = reason
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         return [("id", self.id), ("kind", self.kind), ("attempt", self.attempt)]  # a Struct would show the body

@@ -19,9 +19,16 @@ FILE = "soloist.toml"
 AUTO = 0
 """`batch` when it is adaptive."""
 
+NONE = 0.0
+"""`timeout` when there is none."""
+
 
 def seconds(value: Any) -> float:
     return float(value)
+
+
+def seconds_or_none(value: Any) -> float:
+    return NONE if value == "none" else float(value)
 
 
 def whole(value: Any) -> int:
@@ -98,6 +105,23 @@ class Settings:
         ),
         "auto",
         "auto, or 1 to 1000",
+    )
+    concurrency: int = _setting(
+        1,
+        whole,
+        1,
+        10_000,
+        ("How many messages of a kind an instance handles at a time, unless its handler says otherwise."),
+        "1",
+    )
+    timeout: float = _setting(
+        NONE,
+        seconds_or_none,
+        0,
+        86400,
+        ("Seconds that the handling of a message may take, unless its handler says otherwise."),
+        "none",
+        "none, or 0 to 86400",
     )
     max_pending: int = _setting(
         1_000_000,

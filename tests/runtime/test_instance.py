@@ -83,7 +83,7 @@ def test_a_generator_that_was_asked_to_step_down_resigns_however_late(instance: 
     """The server may be away for longer than a lease meanwhile, and come back without the question: a term that is
     renewed and played by nobody would last for ever.
     """
-    instance._step_down(term_of(instance))
+    instance._step_down(term_of(instance), 0.0)
     instance._stands_back_until = 0.0  # that was long ago
 
     wait_until(lambda: heard.names().count("elected") == 2, what="it has resigned, and is elected anew")

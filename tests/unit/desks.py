@@ -1,11 +1,11 @@
-"""A desk of runtime/turns.py, and what is done at it: messages are laid down, taken in hand, and done."""
+"""A desk of runtime/desk.py, and what is done at it: messages are laid down, taken in hand, and done."""
 
 from collections.abc import Iterable
 
+from soloist.runtime.desk import Desk, Outcome, Tray
 from soloist.runtime.incarnation import Incarnation
-from soloist.runtime.turns import Desk
-from soloist.store.envelope import pack
-from soloist.store.messages import Claimed, FailedMessage, Run
+from soloist.store.envelope import id_of, pack
+from soloist.store.messages import Claimed, FailedMessage, Run, TurnCall
 from soloist.store.presence import Who
 
 MAIL, ORDER = "mail", "order"
@@ -32,22 +32,50 @@ def claimed(
     return Claimed(stamp, list(envelopes), attempts or {}, hold, again)
 
 
+def new_desk(stamp: str = "joined") -> Desk:
+    """The desk of an instance that has just joined."""
+    return Desk(incarnation(stamp), KINDS)
+
+
+def wants(many: int) -> dict[str, int]:
+    """So many of every kind."""
+    return dict.fromkeys(KINDS, many)
+
+
+def collect(desk: Desk, want: int, *, give_back: bool = False) -> TurnCall:
+    """The next call, for all kinds."""
+    return desk.collect(wants(want), list(desk.trays.values()) if give_back else [])
+
+
 def lay_down(desk: Desk, *envelopes: bytes) -> None:
     """Let a call have claimed these."""
-    desk.accept(desk.collect(KINDS, 10, give_back=False), claimed(envelopes))
+    desk.accept(collect(desk, 10), claimed(envelopes))
+
+
+def _oldest(desk: Desk) -> tuple[Tray, bytes]:
+    """What one thread for all kinds would take next."""
+    order = [id_of(each) for each in desk._held]
+    waiting = [(order.index(id_of(each)), tray, each) for tray in desk.trays.values() for each in tray.waiting]
+    _, tray, oldest = min(waiting, key=lambda each: each[0])
+    assert tray.waiting.popleft() == oldest
+    return tray, oldest
 
 
 def handle(desk: Desk, details: bytes | None = None) -> None:
     """The handler takes the oldest that waits, and is done with it."""
-    kind, each = desk.waiting.popleft()
-    desk.outcomes.append((kind, each, details))
+    tray, each = _oldest(desk)
+    tray.outcomes.append((each, details))
 
 
 def takes_in_hand(desk: Desk) -> bytes:
     """The handler is at work on the oldest that waits."""
-    _, desk.in_hand = desk.waiting.popleft()
-    assert desk.in_hand is not None
-    return desk.in_hand
+    tray, oldest = _oldest(desk)
+    tray.in_hand = oldest
+    return oldest
+
+
+def outcomes(desk: Desk) -> list[Outcome]:
+    return [outcome for tray in desk.trays.values() for outcome in tray.outcomes]
 
 
 def done(length: int, first: bytes, *failures: FailedMessage) -> Run:
@@ -60,4 +88,7 @@ def back(place: int, length: int, first: bytes) -> Run:
 
 
 def waiting(desk: Desk) -> list[tuple[str, bytes]]:
-    return [(kind, each.split(b" ", 1)[0]) for kind, each in desk.waiting]
+    """Kind and id of what waits, in the order of claiming."""
+    order = [id_of(each) for each in desk._held]
+    found = [(tray.kind, id_of(each)) for tray in desk.trays.values() for each in tray.waiting]
+    return sorted(found, key=lambda each: order.index(each[1]))

@@ -56,7 +56,7 @@ def test_a_generator_is_a_source_named_generator() -> None:
     app = App("orders")
     app.generator(every=0)(produce)
 
-    assert [(source.name, source.function, source.every) for source in app.sources] == [("generator", produce, 0)]
+    assert [(source.name, source.fit.function, source.every) for source in app.sources] == [("generator", produce, 0)]
 
 
 def test_a_handler_without_a_kind_handles_the_default_one() -> None:
@@ -86,7 +86,7 @@ def test_a_kind_has_one_handler(declare: Callable[[App], Callable[[Any], Any]]) 
 
     with pytest.raises(UsageError, match="App 'orders' has a handler for 'default' already: handle"):
         declare(app)(lambda _: None)
-    assert app.handlers["default"] is handle
+    assert app.handlers["default"].fit.function is handle
 
 
 def test_functions_without_a_name_are_refused_in_words_too() -> None:
@@ -105,7 +105,7 @@ def test_functions_without_a_name_are_refused_in_words_too() -> None:
 def test_the_distance_of_ticks_is_a_time(every: float) -> None:
     """Not negative, not endless, a number: told when it is declared, not when the thread of the generator ends."""
     with pytest.raises(UsageError, match="every"):
-        App("orders").generator(every=every)
+        App("orders").generator(every=every)(produce)
 
 
 def test_an_app_with_nothing_to_do_is_refused() -> None:

@@ -18,7 +18,7 @@ def fails_at(chance: float, app: App, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether the handler finds a message erroneous when chance has it so."""
     monkeypatch.setattr(random, "random", lambda: chance)
     try:
-        app.handlers["default"](A_MESSAGE)
+        app.handlers["default"].fit.function(A_MESSAGE)
     except Reject:
         return True
     return False
@@ -65,7 +65,7 @@ def test_it_generates_a_text_every_500_ms() -> None:
     (source,) = demo.build().sources
 
     assert source.every == 0.5
-    assert 80 <= len(source.function()) <= 100
+    assert 80 <= len(source.fit.function()) <= 100
 
 
 def test_another_interval_is_taken() -> None:

@@ -1,33 +1,36 @@
-"""runtime/turns.py: what one incarnation holds between its numbered calls."""
+"""runtime/desk.py: what one incarnation holds between its numbered calls."""
 
 import random
 from typing import Any
 
 import pytest
 
-from soloist.runtime.turns import Desk
+from soloist.runtime.desk import Desk, Tray
 from soloist.store.envelope import id_of
-from soloist.store.messages import FailedMessage, Tally, TurnCall
+from soloist.store.messages import FailedMessage, Run, Tally, TurnCall
 from tests.unit.desks import (
     KINDS,
     MAIL,
     ORDER,
     back,
     claimed,
+    collect,
     done,
     envelope,
     handle,
-    incarnation,
     lay_down,
+    new_desk,
+    outcomes,
     takes_in_hand,
     waiting,
+    wants,
 )
 
 
 @pytest.fixture
 def desk() -> Desk:
     """The desk of an instance that has just joined."""
-    return Desk(incarnation())
+    return new_desk()
 
 
 # Numbers and stamps.
@@ -35,24 +38,24 @@ def desk() -> Desk:
 
 def test_the_first_call_is_turn_one_with_the_stamp_of_joining(desk: Desk) -> None:
     """A call is tied to the answer before it."""
-    call = desk.collect(KINDS, 5, give_back=False)
+    call = collect(desk, 5)
 
     assert (call.turn, call.stamp) == (1, "joined")
 
 
 def test_the_next_call_has_the_next_turn_and_the_stamp_of_the_answer(desk: Desk) -> None:
     """One after another."""
-    desk.accept(desk.collect(KINDS, 5, give_back=False), claimed(stamp="first"))
-    call = desk.collect(KINDS, 5, give_back=False)
+    desk.accept(collect(desk, 5), claimed(stamp="first"))
+    call = collect(desk, 5)
 
     assert (call.turn, call.stamp) == (2, "first")
 
 
 def test_a_call_that_was_not_accepted_uses_no_turn(desk: Desk) -> None:
     """Only what is known to be applied counts."""
-    desk.collect(KINDS, 5, give_back=False)
+    collect(desk, 5)
 
-    assert desk.collect(KINDS, 5, give_back=False).turn == 1
+    assert collect(desk, 5).turn == 1
 
 
 # Collecting.
@@ -60,7 +63,7 @@ def test_a_call_that_was_not_accepted_uses_no_turn(desk: Desk) -> None:
 
 def test_what_is_wanted_is_wanted_of_every_kind(desk: Desk) -> None:
     """Also of those of which nothing was done."""
-    call = desk.collect(KINDS, 7, give_back=False)
+    call = collect(desk, 7)
 
     assert call.kinds == {MAIL: Tally(7), ORDER: Tally(7)}
 
@@ -71,12 +74,12 @@ def test_outcomes_are_one_run_at_the_head_counted_by_kind(desk: Desk) -> None:
     for details in (None, b"details", None, b"others"):
         handle(desk, details)
 
-    call = desk.collect(KINDS, 0, give_back=False)
+    call = collect(desk, 0)
 
     failures = [FailedMessage(1, b"2-tag", b"details"), FailedMessage(3, b"4-tag", b"others")]
     assert call.runs == [done(4, b"1-tag", *failures)]
     assert call.kinds == {MAIL: Tally(0, completed=2, failed=1), ORDER: Tally(0, completed=0, failed=1)}
-    assert not desk.outcomes
+    assert not outcomes(desk)
 
 
 def test_details_may_be_empty(desk: Desk) -> None:
@@ -84,7 +87,35 @@ def test_details_may_be_empty(desk: Desk) -> None:
     lay_down(desk, envelope(1))
     handle(desk, b"")
 
-    assert desk.collect(KINDS, 0, give_back=False).kinds[MAIL] == Tally(0, completed=0, failed=1)
+    assert collect(desk, 0).kinds[MAIL] == Tally(0, completed=0, failed=1)
+
+
+def test_what_is_done_out_of_order_is_named_where_it_stands(desk: Desk) -> None:
+    """Many at a time: neighbours make one run, and what stays between them stays."""
+    lay_down(desk, *(envelope(number) for number in range(1, 8)))
+    tray = desk.trays[MAIL]
+    by_number = dict(enumerate(tray.waiting, 1))
+    tray.waiting.clear()
+    for number, details in ((6, None), (2, None), (3, b"why")):
+        tray.outcomes.append((by_number[number], details))
+
+    call = collect(desk, 0)
+
+    assert call.runs == [Run(1, 2, b"2-tag", [FailedMessage(2, b"3-tag", b"why")]), Run(5, 1, b"6-tag", [])]
+    assert call.kinds[MAIL] == Tally(0, completed=2, failed=1)
+    desk.accept(call, claimed())
+    assert [id_of(each) for each in desk._held] == [b"1-tag", b"4-tag", b"5-tag", b"7-tag"]
+
+
+def test_of_some_trays_what_waits_is_given_back(desk: Desk) -> None:
+    """Of one kind, whose handler is held up; the others go on."""
+    lay_down(desk, envelope(1), envelope(2, ORDER), envelope(3))
+
+    call = desk.collect({}, [desk.trays[MAIL]])
+
+    assert call.runs == [back(0, 1, b"1-tag"), back(2, 1, b"3-tag")]
+    assert list(call.kinds) == [MAIL]
+    assert waiting(desk) == [(ORDER, b"2-tag")]
 
 
 def test_what_waits_is_given_back_as_one_run_at_the_end(desk: Desk) -> None:
@@ -93,18 +124,18 @@ def test_what_waits_is_given_back_as_one_run_at_the_end(desk: Desk) -> None:
     lay_down(desk, envelope(4, ORDER), envelope(5))
     handle(desk)
 
-    call = desk.collect(KINDS, 0, give_back=True)
+    call = collect(desk, 0, give_back=True)
 
     assert call.runs == [done(1, b"1-tag"), back(1, 4, b"2-tag")]
     assert call.kinds == {MAIL: Tally(0, completed=1), ORDER: Tally(0)}
-    assert not desk.waiting
+    assert not waiting(desk)
 
 
 def test_nothing_is_given_back_unless_that_is_asked_for(desk: Desk) -> None:
     """It waits on."""
     lay_down(desk, envelope(1), envelope(2))
 
-    call = desk.collect(KINDS, 0, give_back=False)
+    call = collect(desk, 0)
 
     assert call.runs == []
     assert waiting(desk) == [(MAIL, b"1-tag"), (MAIL, b"2-tag")]
@@ -115,7 +146,7 @@ def test_where_nothing_waits_nothing_is_given_back(desk: Desk) -> None:
     lay_down(desk, envelope(1))
     takes_in_hand(desk)
 
-    assert desk.collect(KINDS, 0, give_back=True).runs == []
+    assert collect(desk, 0, give_back=True).runs == []
 
 
 def test_the_message_in_hand_is_not_given_back(desk: Desk) -> None:
@@ -124,8 +155,8 @@ def test_the_message_in_hand_is_not_given_back(desk: Desk) -> None:
     handle(desk)
     takes_in_hand(desk)
 
-    assert desk.collect(KINDS, 0, give_back=True).runs == [done(1, b"1-tag"), back(2, 1, b"3-tag")]
-    assert desk.in_hand == envelope(2)
+    assert collect(desk, 0, give_back=True).runs == [done(1, b"1-tag"), back(2, 1, b"3-tag")]
+    assert desk.trays[MAIL].in_hand == envelope(2)
 
 
 def test_places_are_those_after_the_last_answer(desk: Desk) -> None:
@@ -133,11 +164,11 @@ def test_places_are_those_after_the_last_answer(desk: Desk) -> None:
     lay_down(desk, envelope(1), envelope(2), envelope(3), envelope(4))
     handle(desk)
     takes_in_hand(desk)
-    desk.accept(desk.collect(KINDS, 2, give_back=True), claimed([envelope(8), envelope(9)]))
-    desk.in_hand = None
-    desk.outcomes.append((MAIL, envelope(2), b"why"))
+    desk.accept(collect(desk, 2, give_back=True), claimed([envelope(8), envelope(9)]))
+    desk.trays[MAIL].in_hand = None
+    desk.trays[MAIL].outcomes.append((envelope(2), b"why"))
 
-    call = desk.collect(KINDS, 0, give_back=True)
+    call = collect(desk, 0, give_back=True)
 
     assert call.runs == [
         done(1, b"2-tag", FailedMessage(0, b"2-tag", b"why")),
@@ -149,11 +180,11 @@ def test_what_is_done_while_a_call_is_on_its_way_keeps_its_place(desk: Desk) -> 
     """The handler goes on beside the recorder: the answer counts only what the call named."""
     lay_down(desk, envelope(1), envelope(2), envelope(3))
     handle(desk)
-    call = desk.collect(KINDS, 0, give_back=False)
+    call = collect(desk, 0)
     handle(desk)
     desk.accept(call, claimed([envelope(4)]))
 
-    assert desk.collect(KINDS, 0, give_back=True).runs == [done(1, b"2-tag"), back(1, 2, b"3-tag")]
+    assert collect(desk, 0, give_back=True).runs == [done(1, b"2-tag"), back(1, 2, b"3-tag")]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -162,12 +193,18 @@ def test_the_server_finds_at_every_place_what_the_desk_means(desk: Desk, seed: i
     chance, number, server = random.Random(seed), 0, list[bytes]()
     for _ in range(60):
         for _ in range(chance.randrange(4)):
-            if desk.in_hand is not None:
-                desk.outcomes.append((MAIL, desk.in_hand, chance.choice((None, b"why"))))
-                desk.in_hand = None
-            elif desk.waiting:
-                takes_in_hand(desk)
-        call = desk.collect(KINDS, 3, give_back=chance.random() < 0.3)
+            tray = desk.trays[chance.choice(KINDS)]
+            if tray.in_hand is not None and chance.random() < 0.5:
+                tray.outcomes.append((tray.in_hand, chance.choice((None, b"why"))))
+                tray.in_hand = None
+            elif tray.in_hands and chance.random() < 0.5:
+                each, _ = tray.in_hands.popitem()
+                tray.outcomes.append((each, chance.choice((None, b"why"))))
+            elif tray.waiting and tray.in_hand is None:
+                tray.in_hand = tray.waiting.popleft()
+            elif tray.waiting:
+                tray.in_hands[tray.waiting.popleft()] = 0.0
+        call = desk.collect(wants(3), [each for each in desk.trays.values() if chance.random() < 0.2])
         gone: set[int] = set()
         for run in call.runs:
             places = range(run.place, run.place + run.length)
@@ -182,19 +219,19 @@ def test_the_server_finds_at_every_place_what_the_desk_means(desk: Desk, seed: i
         again = chance.random() < 0.3
         desk.accept(call, claimed(server if again else new, again=again))
 
-    held = [*(each for _, each, _ in desk.outcomes), *([desk.in_hand] if desk.in_hand else [])]
-    assert [*held, *(each for _, each in desk.waiting)] == server
+    assert sorted(each for tray in desk.trays.values() for each in tray.held) == sorted(server)
+    assert desk._held == server
 
 
 def test_attempts_of_what_is_given_back_are_forgotten(desk: Desk) -> None:
     """They come again with the message; the others stay."""
     desk.accept(
-        desk.collect(KINDS, 10, give_back=False),
+        collect(desk, 10),
         claimed([envelope(1), envelope(2)], attempts={b"1-tag": (1, 0), b"2-tag": (2, 1)}),
     )
-    desk.waiting.popleft()
+    desk.trays[MAIL].waiting.popleft()
 
-    desk.collect(KINDS, 0, give_back=True)
+    collect(desk, 0, give_back=True)
 
     assert desk.attempts == {b"1-tag": (1, 0)}
 
@@ -220,40 +257,40 @@ def test_an_answer_that_was_replayed_does_not_double_what_is_held(desk: Desk) ->
     desk.accept(call, claimed([envelope(1), envelope(2), envelope(3), envelope(4)], again=True))
 
     assert waiting(desk) == [(MAIL, b"3-tag"), (MAIL, b"4-tag")]
-    assert list(desk.outcomes) == [(MAIL, envelope(1), None)]
-    assert desk.in_hand == envelope(2)
-    assert desk.collect(KINDS, 0, give_back=True).runs == [done(1, b"1-tag"), back(2, 2, b"3-tag")]
+    assert outcomes(desk) == [(envelope(1), None)]
+    assert desk.trays[MAIL].in_hand == envelope(2)
+    assert collect(desk, 0, give_back=True).runs == [done(1, b"1-tag"), back(2, 2, b"3-tag")]
 
 
-class FinishingDesk(Desk):
+class FinishingTray(Tray):
     """Its handler is done with what is in hand at the very moment in which the recorder looks at it."""
 
     def __getattribute__(self, name: str) -> Any:
         seen = super().__getattribute__(name)
         if name == "in_hand" and seen is not None:
-            self.outcomes.append((MAIL, seen, None))
+            self.outcomes.append((seen, None))
             self.in_hand = None
         return seen
 
 
-def test_what_is_finished_while_a_replayed_answer_is_read_is_not_missed() -> None:
+def test_what_is_finished_while_a_replayed_answer_is_read_is_not_missed(desk: Desk) -> None:
     """The handler takes no lock: what is in hand is read once, and found among what is done if it is there no more."""
-    desk = FinishingDesk(incarnation())
+    desk.trays[MAIL] = tray = FinishingTray(MAIL)
     lay_down(desk, envelope(1), envelope(2))
-    desk.in_hand = envelope(1)
-    desk.waiting.popleft()
+    tray.in_hand = envelope(1)
+    tray.waiting.popleft()
 
     desk.accept(
         TurnCall(2, "later", {MAIL: Tally(9), ORDER: Tally(9)}), claimed([envelope(1), envelope(2)], again=True)
     )
 
     assert waiting(desk) == [(MAIL, b"2-tag")]
-    assert list(desk.outcomes) == [(MAIL, envelope(1), None)]
+    assert outcomes(desk) == [(envelope(1), None)]
 
 
 def test_a_replayed_answer_brings_what_the_lost_one_had_claimed(desk: Desk) -> None:
     """The claim was applied, its answer lost: nothing may rest under a beating heart."""
-    call = desk.collect(KINDS, 10, give_back=False)
+    call = collect(desk, 10)
 
     desk.accept(call, claimed([envelope(1), envelope(2, ORDER)], again=True))
 
@@ -265,24 +302,24 @@ def test_a_replayed_answer_brings_again_what_the_lost_one_gave_back_and_claimed(
     lay_down(desk, envelope(1), envelope(2), envelope(3))
     handle(desk)
     takes_in_hand(desk)
-    call = desk.collect(KINDS, 9, give_back=True)
+    call = collect(desk, 9, give_back=True)
 
     desk.accept(call, claimed([envelope(2), envelope(3), envelope(4)], again=True))
 
     assert waiting(desk) == [(MAIL, b"3-tag"), (MAIL, b"4-tag")]
-    assert desk.collect(KINDS, 0, give_back=True).runs == [back(1, 2, b"3-tag")]
+    assert collect(desk, 0, give_back=True).runs == [back(1, 2, b"3-tag")]
 
 
 def test_of_one_kind_everything_claimed_is_of_that_kind(desk: Desk) -> None:
     """What the call asked for; nothing is read out of the envelopes."""
-    desk.accept(desk.collect((ORDER,), 5, give_back=False), claimed([envelope(1, ORDER), envelope(2, ORDER)]))
+    desk.accept(desk.collect({ORDER: 5}), claimed([envelope(1, ORDER), envelope(2, ORDER)]))
 
     assert waiting(desk) == [(ORDER, b"1-tag"), (ORDER, b"2-tag")]
 
 
 def test_attempts_and_hold_come_with_the_answer(desk: Desk) -> None:
     """Deaths and retries of those that have any; whether to claim no more."""
-    call = desk.collect(KINDS, 10, give_back=False)
+    call = collect(desk, 10)
     desk.accept(call, claimed([envelope(1)], hold=True, attempts={b"1-tag": (1, 0)}))
 
     assert desk.attempts == {b"1-tag": (1, 0)}
@@ -294,14 +331,17 @@ def test_attempts_and_hold_come_with_the_answer(desk: Desk) -> None:
     assert not desk.hold, "nothing is held any more"
 
 
-@pytest.mark.parametrize("held", ["waiting", "in hand", "unrecorded", "nothing"])
+@pytest.mark.parametrize("held", ["waiting", "in hand", "in hands", "unrecorded", "nothing"])
 def test_a_desk_is_empty_when_nothing_waits_is_in_hand_or_unrecorded(desk: Desk, held: str) -> None:
-    """Each of the three alone makes it hold something."""
+    """Each of them alone makes it hold something."""
+    tray = desk.trays[ORDER]
     if held == "waiting":
-        desk.waiting.append((MAIL, envelope(1)))
+        tray.waiting.append(envelope(1))
     elif held == "in hand":
-        desk.in_hand = envelope(1)
+        tray.in_hand = envelope(1)
+    elif held == "in hands":
+        tray.in_hands[envelope(1)] = 0.0
     elif held == "unrecorded":
-        desk.outcomes.append((MAIL, envelope(1), None))
+        tray.outcomes.append((envelope(1), None))
 
     assert desk.is_empty == (held == "nothing")

@@ -6,22 +6,36 @@ import pytest
 
 from soloist.errors import Defect, ForeignData, Unavailable
 from soloist.runtime import turns
+from soloist.runtime.desk import Desk
 from soloist.runtime.patience import Outage, Patience
-from soloist.runtime.turns import Desk, Turns
+from soloist.runtime.turns import Turns
 from soloist.settings import Settings
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.messages import Claimed, Run, TurnCall
 from soloist.store.replies import Superseded
 from soloist.store.server import Server
-from tests.unit.desks import KINDS, MAIL, ORDER, claimed, done, envelope, handle, incarnation, lay_down, waiting
+from tests.unit.desks import (
+    MAIL,
+    ORDER,
+    claimed,
+    collect,
+    done,
+    envelope,
+    handle,
+    lay_down,
+    new_desk,
+    outcomes,
+    waiting,
+    wants,
+)
 from tests.unit.hand_clock import HandClock, put_in_place
 
 
 @pytest.fixture
 def desk() -> Desk:
     """The desk of an instance that has just joined."""
-    return Desk(incarnation())
+    return new_desk()
 
 
 # Calling.
@@ -80,7 +94,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> HandClock:
 @pytest.fixture
 def taking(clock: HandClock) -> Turns:
     patience = Patience("handler", Outage())
-    return Turns(Link(Server("redis://nowhere"), 1), Keys("test"), Settings(), KINDS, patience)
+    return Turns(Link(Server("redis://nowhere"), 1), Keys("test"), Settings(), patience)
 
 
 def not_yet() -> bool:
@@ -94,7 +108,7 @@ def test_a_call_answers_what_it_recorded(desk: Desk, taking: Turns, answers: Ans
         handle(desk, details)
     answers(claimed([envelope(9)]))
 
-    assert taking.take(desk, 1, is_hopeless=not_yet) == (3, 1)
+    assert taking.take(desk, wants(1), is_hopeless=not_yet) == (3, 1)
     assert waiting(desk) == [(MAIL, b"9-tag")]
 
 
@@ -107,7 +121,7 @@ def test_a_call_whose_outcome_is_unknown_is_repeated_unchanged(
     handle(desk)
     calls = answers(lost, lost, lost, claimed(again=True))
 
-    taking.take(desk, 4, is_hopeless=not_yet)
+    taking.take(desk, wants(4), is_hopeless=not_yet)
 
     assert len(calls.made) == 4
     assert all(call is calls.made[0] for call in calls.made)
@@ -121,7 +135,7 @@ def test_a_call_is_not_made_for_an_incarnation_that_is_over(desk: Desk, taking: 
     desk.incarnation.over = True
 
     with pytest.raises(Superseded):
-        taking.take(desk, 4, is_hopeless=not_yet)
+        taking.take(desk, wants(4), is_hopeless=not_yet)
     assert calls.made == []
 
 
@@ -135,7 +149,7 @@ def test_a_call_is_given_up_when_the_incarnation_ends_meanwhile(desk: Desk, taki
     calls = answers(Unavailable("no answer"))
 
     with pytest.raises(Superseded):
-        taking.take(desk, 4, is_hopeless=ends)
+        taking.take(desk, wants(4), is_hopeless=ends)
     assert len(calls.made) == 1
 
 
@@ -144,17 +158,17 @@ def test_a_call_is_given_up_when_there_is_no_more_time(desk: Desk, taking: Turns
     answers(Unavailable("no answer"))
 
     with pytest.raises(Unavailable):
-        taking.take(desk, 4, is_hopeless=lambda: True)
+        taking.take(desk, wants(4), is_hopeless=lambda: True)
 
 
 def test_on_hold_nothing_is_claimed_until_nothing_is_held(desk: Desk, taking: Turns, answers: Answers) -> None:
     """A suspect of poison waits to be handled alone."""
     calls = answers(claimed([envelope(1)], hold=True), claimed(hold=True), claimed())
 
-    taking.take(desk, 4, is_hopeless=not_yet)
-    taking.take(desk, 4, is_hopeless=not_yet)
-    desk.waiting.clear()
-    taking.take(desk, 4, is_hopeless=not_yet)
+    taking.take(desk, wants(4), is_hopeless=not_yet)
+    taking.take(desk, wants(4), is_hopeless=not_yet)
+    desk.trays[MAIL].waiting.clear()
+    taking.take(desk, wants(4), is_hopeless=not_yet)
 
     assert [call.kinds[MAIL].want for call in calls.made] == [4, 0, 4]
 
@@ -177,7 +191,7 @@ def test_what_was_asked_for_comes_when_it_is_awaited(desk: Desk, taking: Turns, 
     calls = answers(claimed([envelope(3)], stamp="asked"))
 
     before = taking.is_asked
-    taking.ask(desk, 4)
+    taking.ask(desk, wants(4))
     handle(desk)
 
     assert (before, taking.is_asked) == (False, True)
@@ -185,7 +199,7 @@ def test_what_was_asked_for_comes_when_it_is_awaited(desk: Desk, taking: Turns, 
     assert waiting(desk) == []
     assert taking.await_asked(desk, not_yet) == (1, 0)
     assert waiting(desk) == [(MAIL, b"3-tag")]
-    assert desk.collect(KINDS, 0, give_back=False).runs == [done(1, b"2-tag")]
+    assert collect(desk, 0).runs == [done(1, b"2-tag")]
     assert taking.await_asked(desk, not_yet) == (0, 0), "it was answered"
 
 
@@ -195,8 +209,8 @@ def test_whoever_takes_a_turn_meanwhile_awaits_it_first(desk: Desk, taking: Turn
     handle(desk)
     calls = answers(claimed([envelope(3)], stamp="asked"), claimed())
 
-    taking.ask(desk, 4)
-    recorded = taking.take(desk, 0, give_back=True, is_hopeless=not_yet)
+    taking.ask(desk, wants(4))
+    recorded = taking.take(desk, wants(0), back=desk.trays.values(), is_hopeless=not_yet)
 
     assert recorded == (1, 0)
     assert [(call.turn, call.stamp) for call in calls.made] == [(2, "later"), (3, "asked")]
@@ -207,8 +221,8 @@ def test_whoever_takes_a_turn_meanwhile_awaits_it_first(desk: Desk, taking: Turn
 def test_only_one_is_asked_for_at_a_time(desk: Desk, taking: Turns, answers: Answers) -> None:
     """Nothing else may go over the link."""
     calls = answers(claimed())
-    taking.ask(desk, 4)
-    taking.ask(desk, 4)
+    taking.ask(desk, wants(4))
+    taking.ask(desk, wants(4))
 
     assert len(calls.made) == 1
 
@@ -222,7 +236,7 @@ def test_one_that_was_asked_for_and_is_unknown_is_repeated_unchanged(
     handle(desk)
     calls = answers(lost, claimed([envelope(2)], again=True))
 
-    taking.ask(desk, 4)
+    taking.ask(desk, wants(4))
     assert taking.await_asked(desk, not_yet) == (1, 0)
 
     assert len(calls.made) == 2
@@ -235,7 +249,7 @@ def test_the_answer_of_an_incarnation_that_is_over_is_not_taken_for_another(
 ) -> None:
     """It may still come: the connection goes."""
     answers(claimed([envelope(1)]))
-    taking.ask(desk, 4)
+    taking.ask(desk, wants(4))
     desk.incarnation.over = True
 
     with pytest.raises(Superseded):
@@ -248,11 +262,11 @@ def test_a_new_incarnation_drops_what_the_one_before_had_asked_for(
 ) -> None:
     """Its call goes over a new connection; and it is not told that it is over."""
     calls = answers(claimed([envelope(1)]), claimed([envelope(2)]))
-    taking.ask(desk, 4)
+    taking.ask(desk, wants(4))
     desk.incarnation.over = True
-    reborn = Desk(incarnation("reborn"))
+    reborn = new_desk("reborn")
 
-    assert taking.take(reborn, 4, is_hopeless=not_yet) == (0, 0)
+    assert taking.take(reborn, wants(4), is_hopeless=not_yet) == (0, 0)
 
     assert len(closed) == 1
     assert [call.stamp for call in calls.made] == ["joined", "reborn"]
@@ -268,10 +282,10 @@ def test_nothing_is_asked_for_in_vain(desk: Desk, taking: Turns, answers: Answer
     desk.incarnation.over = why == "over"
     desk.given_up = why == "given up"
 
-    taking.ask(desk, 4)
+    taking.ask(desk, wants(4))
 
     assert calls.made == []
-    assert len(desk.outcomes) == 1
+    assert len(outcomes(desk)) == 1
 
 
 def test_whoever_comes_late_for_the_incarnation_before_leaves_the_call_of_the_one_after_alone(
@@ -280,16 +294,16 @@ def test_whoever_comes_late_for_the_incarnation_before_leaves_the_call_of_the_on
     """The recorder may have looked before it was over, and get the lock after. A call that is dropped would be followed by
     another with its turn and stamp: the server would take that for its repeat, and outcomes for recorded.
     """
-    reborn = Desk(incarnation("reborn"))
+    reborn = new_desk("reborn")
     calls = answers(claimed([envelope(1)], stamp="asked"), claimed())
     desk.incarnation.over = True
-    taking.ask(reborn, 4)
+    taking.ask(reborn, wants(4))
 
     with pytest.raises(Superseded):
-        taking.take(desk, 0, give_back=True, is_hopeless=not_yet)
+        taking.take(desk, wants(0), back=desk.trays.values(), is_hopeless=not_yet)
 
     assert closed == []
-    taking.take(reborn, 4, is_hopeless=not_yet)
+    taking.take(reborn, wants(4), is_hopeless=not_yet)
     assert [(call.turn, call.stamp) for call in calls.made] == [(1, "reborn"), (2, "asked")]
 
 
@@ -298,13 +312,13 @@ def test_what_is_no_message_is_told_after_the_call_counts(desk: Desk, taking: Tu
     lay_down(desk, envelope(1), envelope(2))
     handle(desk)
     calls = answers(Claimed("foreign", [], {}, hold=False, again=False, foreign="pending:mail"), claimed())
-    taking.ask(desk, 4)
+    taking.ask(desk, wants(4))
     handle(desk)
 
     with pytest.raises(ForeignData, match="pending:mail"):
         taking.await_asked(desk, not_yet)
 
-    assert taking.take(desk, 0, give_back=True, is_hopeless=not_yet) == (1, 0)
+    assert taking.take(desk, wants(0), back=desk.trays.values(), is_hopeless=not_yet) == (1, 0)
     assert (calls.made[1].turn, calls.made[1].stamp) == (3, "foreign")
     assert calls.made[1].runs == [done(1, b"2-tag")]
 
@@ -316,9 +330,9 @@ def test_after_a_call_that_ended_in_no_known_way_nothing_else_is_sent(
     calls = answers(Defect("what is this?"))
 
     with pytest.raises(Defect):
-        taking.take(desk, 4, is_hopeless=not_yet)
+        taking.take(desk, wants(4), is_hopeless=not_yet)
     with pytest.raises(Unavailable):
-        taking.take(desk, 4, is_hopeless=not_yet)
+        taking.take(desk, wants(4), is_hopeless=not_yet)
 
     assert len(calls.made) == 1
 
@@ -332,11 +346,11 @@ def test_after_one_that_was_asked_for_and_ended_in_no_known_way_nothing_else_is_
     calls = answers(Broken("while it was sent"), claimed(), claimed(), claimed())
 
     with pytest.raises(Broken):
-        taking.ask(desk, 4)
+        taking.ask(desk, wants(4))
     handle(desk)
-    taking.ask(desk, 4)
+    taking.ask(desk, wants(4))
     with pytest.raises(Unavailable):
-        taking.take(desk, 0, give_back=True, is_hopeless=not_yet)
+        taking.take(desk, wants(0), back=desk.trays.values(), is_hopeless=not_yet)
 
     assert desk.given_up
     assert not taking.is_asked

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from soloist.app import App
 from soloist.errors import Defect, SoloistError, Unavailable
@@ -15,14 +16,23 @@ from soloist.runtime.generator import Generator
 from soloist.runtime.handler import Handler
 from soloist.runtime.heartbeat import Heart
 from soloist.runtime.incarnation import Incarnation, introduce
+from soloist.runtime.lifespan import Lifespan
+from soloist.runtime.loop import Loop
 from soloist.runtime.patience import Outage, Patience
 from soloist.runtime.played_term import PlayedTerm
 from soloist.runtime.reporter import Reporter
 from soloist.settings import Settings
+from soloist.store.control import handover
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.presence import Heard, join, leave
 from soloist.store.server import Server
+
+COOL_DOWN = 30.0
+"""Seconds for which an instance whose source was in trouble leaves the generator's part to others."""
+
+ASK_AGAIN = 1.0
+"""Seconds between attempts to leave it to another."""
 
 log = logging.getLogger("soloist")
 
@@ -54,7 +64,12 @@ class Instance:
         self.outage = Outage()
         self.clock = ServerClock()
         self._part = part or Part()
+        self.loop = Loop()
+        self._lifespan = Lifespan(app.lifespan, self.loop)
+        self.ctx: Any = None
         self._control = Link(server, settings.call_timeout)
+        self._asking = Link(server, settings.call_timeout)
+        self._ask_from = 0.0
         self._lock = threading.RLock()
         self._birth = threading.Lock()
         self._term: PlayedTerm | None = None
@@ -63,6 +78,8 @@ class Instance:
         self._stop_by: float | None = None
         self._stop_requested = threading.Event()
         self.failure: BaseException | None = None
+        self.stuck: str | None = None
+        """Why it has to be started anew, if it has."""
         self.instances = 0
         """How many instances the last beat saw."""
 
@@ -78,7 +95,7 @@ class Instance:
         term = self._term
         resigns = self._quiet or (term is not None and term.given_up)
         willing = self._part.may_generate and bool(self.app.sources) and not resigns
-        return willing and time.monotonic() >= self._stands_back_until
+        return willing and time.monotonic() >= self._stands_back_until and not self.generator.is_caught
 
     @property
     def is_busy(self) -> bool:
@@ -109,7 +126,12 @@ class Instance:
     def start(self) -> None:
         """Join and begin to play. Raises what the first contact says."""
         self.app.check()
-        self.incarnation = self._join(0)
+        self.ctx = self._lifespan.enter()
+        try:
+            self.incarnation = self._join(0)
+        except BaseException:
+            self._end_lifespan()
+            raise
         # kill point: joined, no heart yet
         self.events.joined(self.incarnation.number, self.incarnation.id)
         self.handler = Handler(self, self.app.handlers)
@@ -148,6 +170,11 @@ class Instance:
             self._try_to_leave(self.incarnation)
         # kill point: left, still running
         self.events.tell("left")
+        self._end_lifespan()
+
+    def _end_lifespan(self) -> None:
+        self._lifespan.leave()
+        self.loop.stop(self.settings.call_timeout)
 
     def _join(self, number: int) -> Incarnation:
         """Join under a new id each time: a join whose answer was lost is given up, never repeated."""
@@ -200,17 +227,29 @@ class Instance:
         follows = consequence(heard, played, incarnation.highest)
         if follows is Consequence.RENEWED and term is not None:
             term.renewed(sent, self.settings.lease)
+            self._leave_it_to_another(term)
         elif follows is Consequence.ADOPT and heard.term is not None and not self._quiet:
             self._begin_term(PlayedTerm(heard.term, incarnation, sent, self.settings.lease))
         elif follows is Consequence.LOSE_TERM and term is not None and term.number == played:
             self.lose_term(term, "beat")
         elif follows is Consequence.STEP_DOWN and term is not None:
-            self._step_down(term)
+            self._step_down(term, self.settings.lease)
         elif follows is Consequence.RESIGNED:
             self._end_term()
             self._cast()
         elif follows is Consequence.BE_REBORN:
             self.be_reborn(incarnation, "beat")
+        self._leave_if_stuck()
+
+    def _leave_if_stuck(self) -> None:
+        """A thread cannot be ended from outside, and what it may still do must not meet its own next attempt: so the whole
+        instance leaves, to be started anew.
+        """
+        if self.stuck is None and (stuck := self.handler.stuck()) is not None:
+            self.stuck = stuck
+            log.error("instance.stuck reason=%r; it leaves, to be started anew", stuck)
+            self.events.tell("stuck", reason=stuck)
+            self.ask_to_stop()
 
     def _begin_term(self, term: PlayedTerm) -> None:
         with self._lock:
@@ -235,12 +274,28 @@ class Instance:
         self.events.tell("superseded", what=what, term=term.number)
         self._cast()
 
-    def _step_down(self, term: PlayedTerm) -> None:
-        """Publish no more, and resign with the next beat; for a lease leave the part to others."""
+    def _leave_it_to_another(self, term: PlayedTerm) -> None:
+        """If a source is in trouble here, and somebody is in line: the next beat is asked to hand over."""
+        reason = self.generator.unfit
+        if reason is None or time.monotonic() < self._ask_from:
+            return
+        self._ask_from = time.monotonic() + ASK_AGAIN
+        try:
+            asked = handover(self._asking, self.keys, term.number)
+        except Unavailable as error:
+            log.debug("handover.unknown reason=%r", str(error))
+            return
+        if asked.outcome == "OK":
+            log.error("generator.unfit reason=%r; another instance takes the part", reason)
+            self.events.tell("unfit", reason=reason, term=term.number)
+            self._step_down(term, COOL_DOWN)
+
+    def _step_down(self, term: PlayedTerm, stands_back: float) -> None:
+        """Publish no more, and resign with the next beat; for so many seconds leave the part to others."""
         # kill point: asked to step down
         term.given_up = True
         term.end()
-        self._stands_back_until = time.monotonic() + self.settings.lease
+        self._stands_back_until = time.monotonic() + stands_back
 
     def _end_term(self) -> None:
         with self._lock:

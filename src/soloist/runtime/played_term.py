@@ -16,6 +16,7 @@ class PlayedTerm:
         self.call = term.call
         self.seq = term.seq
         self.tag = term.tag
+        self.cursors = term.cursors
         self.ticks = term.ticks
         self.takeover_ms = term.takeover_ms
         self.incarnation = incarnation

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from soloist.store.report import Doing, Report, SourceTrouble, to_text
 
 if TYPE_CHECKING:
+    import threading
     from types import FrameType
 
     from soloist.runtime.instance import Instance
@@ -46,34 +47,37 @@ class Reporter:
 
     def _doing(self) -> Doing | None:
         now = time.monotonic()
-        in_hand = self._instance.handler.in_hand
+        oldest = self._instance.handler.oldest()
+        in_hand, thread = oldest if oldest is not None else (None, None)
         if in_hand != self._in_hand:
             self._in_hand, self._since, self._stack = in_hand, now, ""
             self._since_ms = int(self._instance.clock.now_ms())
         if in_hand is None or now - self._since < SLOW:
             return None
         if now - self._since >= VERY_SLOW and (not self._stack or now - self._stack_at >= VERY_SLOW):
-            self._stack, self._stack_at = self._where_it_is(), now
+            self._stack, self._stack_at = _where(thread), now
         return Doing(in_hand.decode(), self._since_ms, self._stack)
-
-    def _where_it_is(self) -> str:
-        frame = sys._current_frames().get(self._instance.handler.threads[0].ident or 0)  # noqa: SLF001 - the only way
-        return stack_of(frame)
 
     def _sources(self) -> dict[str, SourceTrouble]:
         troubles: dict[str, SourceTrouble] = {}
         if not self._instance.played:
             return troubles
         generator, clock = self._instance.generator, self._instance.clock
-        for name, (since, error) in generator.failing.copy().items():
-            troubles[name] = SourceTrouble(_whole_seconds(clock.now_ms() - (time.monotonic() - since) * 1000), error)
-        calling = generator.calling
-        if calling is not None:
-            source, since = calling
-            took = time.monotonic() - since
-            if took > max(SOURCE_SLOW, 2 * source.every):
-                troubles[source.name] = SourceTrouble(_whole_seconds(clock.now_ms() - took * 1000))
+        for reader in generator.readers:
+            failing, called_at = reader.failing, reader.called_at
+            if failing is not None:
+                since_ms = clock.now_ms() - (time.monotonic() - failing[0]) * 1000
+                troubles[reader.name] = SourceTrouble(_whole_seconds(since_ms), failing[1])
+            took = time.monotonic() - called_at if called_at is not None else 0.0
+            if took > max(SOURCE_SLOW, 2 * reader.declared.every):
+                troubles[reader.name] = SourceTrouble(_whole_seconds(clock.now_ms() - took * 1000))
         return troubles
+
+
+def _where(thread: "threading.Thread | None") -> str:
+    """Where the code of a thread is."""
+    ident = thread.ident if thread is not None else None
+    return stack_of(sys._current_frames().get(ident or 0))  # noqa: SLF001 - the only way
 
 
 def _whole_seconds(ms: float) -> int:

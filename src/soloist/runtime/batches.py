@@ -1,0 +1,62 @@
+"""A lane whose function is given many messages at once, as bulk interfaces like them."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from soloist.errors import Reject
+from soloist.fitting import Flavour
+from soloist.message import Message
+from soloist.runtime.desk import Desk, Outcome, Tray
+from soloist.runtime.lane import Lane
+
+
+class BatchLane(Lane):
+    """Claims until the batch is full or has waited long enough, then hands it over whole."""
+
+    def _step(self, desk: Desk) -> None:
+        tray, most = desk.trays[self.kind], self.declared.batch
+        self._claims.turn(desk, {self.kind: most - len(tray.waiting)})
+        if not tray.waiting:
+            if tray.is_empty:
+                self._wait_for_work(desk)
+            return
+        self._instance.heart.hurry_if_slow()
+        until = time.monotonic() + self.declared.linger
+        while len(tray.waiting) < most and self.is_wanted and (left := until - time.monotonic()) > 0:
+            if self._wait_at_the_bell(desk, max(left, 0.001)):
+                self._claims.turn(desk, {self.kind: most - len(tray.waiting)})
+        if not self._interrupted and not desk.incarnation.over:
+            self._work(desk, tray)
+
+    def _work(self, desk: Desk, tray: Tray) -> None:
+        now = tray.begun_at = time.monotonic()
+        envelopes = [tray.waiting[at] for at in range(min(len(tray.waiting), self.declared.batch))]
+        for envelope in envelopes:
+            tray.in_hands[envelope] = now
+            tray.waiting.popleft()
+        # kill point: a batch in hand, not begun
+        messages = [Message(envelope, desk.attempt(envelope)) for envelope in envelopes]
+        raised: BaseException | None = None
+        try:
+            self._hand_over(messages)
+        except BaseException as error:  # noqa: BLE001 - whatever the user's code raises, the batch failed
+            raised = error
+        together = zip(messages, envelopes, strict=True)
+        tray.outcomes.extend([self._outcome(message, envelope, raised) for message, envelope in together])
+        # kill point: a batch handled, not recorded
+        tray.in_hands.clear()
+
+    def _hand_over(self, messages: Sequence[Message]) -> Any:
+        if self.declared.fit.flavour is Flavour.ASYNC:
+            return self._instance.loop.run(lambda: self._call(messages), self.timeout)
+        return self._call(messages)
+
+    def overdue(self) -> float | None:
+        return None if self.declared.fit.flavour is Flavour.ASYNC else super().overdue()
+
+    def _outcome(self, message: Message, envelope: bytes, raised: BaseException | None) -> Outcome:
+        """One that was rejected by itself failed by itself; the others share what became of the call."""
+        rejected = message.rejected
+        error = Reject(rejected) if rejected is not None else raised
+        return envelope, None if error is None else self._failures.details(error, message.attempt)

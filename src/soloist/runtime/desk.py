@@ -1,0 +1,199 @@
+"""What one incarnation holds between its numbered calls, in the order in which the server lists it. No I/O.
+
+Whoever handles moves messages from `waiting` over its hands to `outcomes`, by single operations of deques, which are
+atomic: handling a message takes no lock. Whoever calls takes outcomes out, under the lock of the calls.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from operator import is_
+from typing import TypeAlias
+
+from soloist.runtime.incarnation import Incarnation
+from soloist.store.envelope import id_of, kind_of
+from soloist.store.messages import Claimed, FailedMessage, Run, Tally, TurnCall
+
+Outcome: TypeAlias = tuple[bytes, bytes | None]
+"""What became of a message: its envelope, and the details if it failed."""
+
+
+class Tray:
+    """What is held of one kind.
+
+    Attributes:
+        waiting: claimed and not begun, oldest first. The handler takes from the left, giving back takes from the right.
+        in_hand: the message that the one thread of this kind handles now. Set before it is taken from `waiting` and
+            cleared after it is in `outcomes`: a message is always in one of the three.
+        begun_at: since when (monotonic).
+        in_hands: the same where many are handled at a time: the envelope, and since when.
+        outcomes: done and not recorded.
+    """
+
+    __slots__ = ("begun_at", "in_hand", "in_hands", "kind", "outcomes", "waiting")
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.waiting: deque[bytes] = deque()
+        self.in_hand: bytes | None = None
+        self.begun_at = 0.0
+        self.in_hands: dict[bytes, float] = {}
+        self.outcomes: deque[Outcome] = deque()
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.waiting and self.in_hand is None and not self.in_hands and not self.outcomes
+
+    @property
+    def held(self) -> list[bytes]:
+        """All of it, read in the direction in which messages move, so that none is missed on its way."""
+        waiting = list(self.waiting.copy())
+        in_hand = self.in_hand  # once: the handler may be done with it now
+        in_hands = list(self.in_hands.copy())
+        done = [envelope for envelope, _ in self.outcomes.copy()]
+        return [*waiting, *([] if in_hand is None else [in_hand]), *in_hands, *done]
+
+    def take_outcomes(self) -> list[Outcome]:
+        return [self.outcomes.popleft() for _ in range(len(self.outcomes))]
+
+    def take_waiting(self) -> list[bytes]:
+        """The last first, so that the handler may go on at the other end."""
+        taken: list[bytes] = []
+        while True:
+            try:
+                taken.append(self.waiting.pop())
+            except IndexError:
+                return taken
+
+
+class Desk:
+    """What one incarnation holds: a tray for each kind, and the order that the server knows.
+
+    Attributes:
+        hold: claim no more until nothing is held: a suspect waits to be handled alone.
+        recorded_at: when outcomes were last recorded (monotonic).
+        given_up: a call of it is unknown and will stay so: nothing else may be sent for it but leave.
+    """
+
+    def __init__(self, incarnation: Incarnation, kinds: Iterable[str]) -> None:
+        self.incarnation = incarnation
+        self.trays = {kind: Tray(kind) for kind in kinds}
+        self.attempts: dict[bytes, tuple[int, int]] = {}
+        self.recorded_at = time.monotonic()
+        self.hold = False
+        self.given_up = False
+        self._held: Sequence[bytes] = []
+        """Envelopes in the server's order, by the last answer."""
+        self._left: Sequence[bytes] = []
+        """What of it stays if the call that was collected last is applied."""
+        self._turn = 0
+        self._stamp = incarnation.stamp
+
+    def attempt(self, envelope: bytes) -> int:
+        """Which attempt at this message it is."""
+        if not self.attempts:
+            return 1
+        deaths, retries = self.attempts.get(id_of(envelope), (0, 0))
+        return 1 + deaths + retries
+
+    @property
+    def is_empty(self) -> bool:
+        return all(tray.is_empty for tray in self.trays.values())
+
+    def collect(self, wants: Mapping[str, int], back: Iterable[Tray] = ()) -> TurnCall:
+        """Make the next call of what is done by now. The caller holds the lock.
+
+        Args:
+            wants: how many of which kinds are to be claimed.
+            back: of whose trays all that waits is to be given back.
+        """
+        finished = {kind: outcomes for kind, tray in self.trays.items() if (outcomes := tray.take_outcomes())}
+        given = {tray.kind: waiting for tray in back if (waiting := tray.take_waiting())}
+        if self.attempts:
+            for envelope in [*chain(*given.values()), *(each for each, _ in chain(*finished.values()))]:
+                self.attempts.pop(id_of(envelope), None)
+        runs = self._runs(finished, given)
+        failed = {kind: sum(details is not None for _, details in outcomes) for kind, outcomes in finished.items()}
+        tallies = {
+            kind: Tally(wants.get(kind, 0), len(finished.get(kind, ())) - failed.get(kind, 0), failed.get(kind, 0))
+            for kind in self.trays
+            if kind in wants or kind in finished or kind in given
+        }
+        return TurnCall(self._turn + 1, self._stamp, tallies, runs)
+
+    def _runs(self, finished: Mapping[str, Sequence[Outcome]], given: Mapping[str, Sequence[bytes]]) -> list[Run]:
+        """By places in the order that the server knows. What one thread did stands at its head, and is seen at a glance."""
+        outcomes = list(chain(*finished.values()))
+        if not given and all(map(is_, [envelope for envelope, _ in outcomes], self._held)):
+            self._left = self._held[len(outcomes) :]
+            return [_run(list(enumerate(outcomes)), is_back=False)] if outcomes else []
+        places = {id_of(envelope): place for place, envelope in enumerate(self._held)}
+        leaving = {places[id_of(envelope)]: ((envelope, details), False) for envelope, details in outcomes}
+        leaving.update({places[id_of(envelope)]: ((envelope, None), True) for envelope in chain(*given.values())})
+        self._left = [envelope for place, envelope in enumerate(self._held) if place not in leaving]
+        runs: list[Run] = []
+        stretch: list[tuple[int, Outcome]] = []
+        was_back = False
+        for place in sorted(leaving):
+            outcome, is_back = leaving[place]
+            if stretch and (stretch[-1][0] + 1, was_back) != (place, is_back):
+                runs.append(_run(stretch, is_back=was_back))
+                stretch = []
+            stretch.append((place, outcome))
+            was_back = is_back
+        if stretch:
+            runs.append(_run(stretch, is_back=was_back))
+        return runs
+
+    def accept(self, call: TurnCall, claimed: Claimed) -> None:
+        """The call was applied: what was claimed waits here now."""
+        self._turn, self._stamp = call.turn, claimed.stamp
+        envelopes = claimed.envelopes
+        if claimed.again:
+            self._held = envelopes
+            ours = {id_of(envelope) for tray in self.trays.values() for envelope in tray.held}
+            envelopes = [envelope for envelope in envelopes if id_of(envelope) not in ours]
+        else:
+            self._held = [*self._left, *envelopes]
+        self.attempts.update(claimed.attempts)
+        self._lay_out(envelopes, [kind for kind, tally in call.kinds.items() if tally.want])
+        self.hold = claimed.hold or (self.hold and not self.is_empty)
+        self.recorded_at = time.monotonic()
+
+    def write_off(self, kind: str, fail: Callable[[bytes], bytes]) -> bool:
+        """The thread of this kind does not come back: fail what it has in hand; True if there was anything.
+
+        The thread keeps the old tray, at which nobody looks any more: what it may lay there later is not seen. The caller
+        holds the lock.
+
+        Args:
+            fail: the details of a message that failed so.
+        """
+        old, new = self.trays[kind], Tray(kind)
+        self.trays[kind] = new
+        in_hand = old.in_hand
+        held = [*([] if in_hand is None else [in_hand]), *old.in_hands.copy()]
+        new.outcomes.extend(old.take_outcomes())
+        new.waiting.extend(reversed(old.take_waiting()))
+        done = {id_of(envelope) for envelope, _ in new.outcomes}
+        lost = [envelope for envelope in held if id_of(envelope) not in done]
+        new.outcomes.extend((envelope, fail(envelope)) for envelope in lost)
+        return bool(lost)
+
+    def _lay_out(self, envelopes: Sequence[bytes], wanted: Sequence[str]) -> None:
+        if len(wanted) == 1:
+            self.trays[wanted[0]].waiting.extend(envelopes)
+            return
+        for envelope in envelopes:
+            self.trays[kind_of(envelope)].waiting.append(envelope)
+
+
+def _run(stretch: Sequence[tuple[int, Outcome]], *, is_back: bool) -> Run:
+    place, (first, _) = stretch[0]
+    if is_back:
+        return Run(place, len(stretch), id_of(first), is_back=True)
+    failures = [
+        FailedMessage(at, id_of(envelope), details) for at, (envelope, details) in stretch if details is not None
+    ]
+    return Run(place, len(stretch), id_of(first), failures)

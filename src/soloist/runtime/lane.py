@@ -1,0 +1,166 @@
+"""A lane: handles the messages of one kind. Each has threads of its own, so that a slow kind holds up no other."""
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from soloist.declared import DeclaredHandler
+from soloist.errors import ForeignData, Unavailable
+from soloist.runtime.claims import Claims
+from soloist.runtime.desk import Desk
+from soloist.runtime.failures import Failures
+from soloist.runtime.patience import Patience
+from soloist.store.link import Link
+
+if TYPE_CHECKING:
+    from soloist.runtime.instance import Instance
+
+BLOCK = 5.0
+"""Seconds for which it waits at the bell at a time. The server serves those first that wait longest, so a short wait
+would leave to chance who gets the work; a long one would leave a connection that died in silence unnoticed."""
+
+HOLD_WAIT = 0.02
+"""Seconds between looks at whether the other lanes are empty, when a suspect is to be handled alone."""
+
+
+class Lane:
+    """What all lanes have in common: when to work, and how to wait at the bell.
+
+    Attributes:
+        timeout: seconds that a message may take; None: as long as it likes.
+        is_lost: its thread did not come back from a message in that time, and is waited for no more.
+        is_done: its thread has recorded or given back everything, and ended.
+        at_the_bell: it waits there, and holds nothing.
+    """
+
+    def __init__(self, instance: "Instance", declared: DeclaredHandler, claims: Claims) -> None:
+        self.kind = declared.kind
+        self.declared = declared
+        self.timeout = declared.timeout or instance.settings.timeout or None
+        self.is_lost = False
+        self.is_done = threading.Event()
+        self.at_the_bell = False
+        self._instance = instance
+        self._claims = claims
+        self._call = declared.fit.bind(instance.ctx)
+        self._failures = Failures(lambda: instance.incarnation.id)
+        self._bell = Link(instance.server, BLOCK + instance.settings.call_timeout)
+        self._bell_patience = Patience("bell", instance.outage)
+        self._wanted = threading.Event()
+        self._stopping = False
+        self._interrupted = False
+        self.threads = [threading.Thread(target=instance.guard(self._run), name=f"handler {self.kind}", daemon=True)]
+
+    def start(self) -> None:
+        for thread in self.threads:
+            thread.start()
+
+    def play(self, wanted: bool) -> None:
+        """Handle, or (generating, paused) give back what was not begun and take no more."""
+        if self._stopping:
+            return
+        self._interrupted = not wanted
+        if wanted:
+            self._wanted.set()
+        else:
+            self._wanted.clear()
+
+    def quiet(self) -> None:
+        """Take no more, finish what is in hand, and end."""
+        self._stopping = self._interrupted = True
+        self._wanted.set()
+
+    @property
+    def is_wanted(self) -> bool:
+        return self._wanted.is_set() and not self._stopping
+
+    def overdue(self) -> float | None:
+        """For how long a message has been in hand, if that is longer than it may, and nothing else will end it."""
+        tray, timeout = self._claims.last_desk.trays[self.kind], self.timeout
+        is_busy = tray.in_hand is not None or bool(tray.in_hands)
+        took = time.monotonic() - tray.begun_at
+        return took if timeout is not None and is_busy and took > timeout else None
+
+    def write_off(self) -> bool:
+        """What is in hand will not come back: fail it, and end; True if it was so."""
+        self.is_lost = self._stopping = self._interrupted = True
+        return self._claims.write_off(self.kind, self._too_late)
+
+    def give_back_rest(self) -> None:
+        """For a lane that is lost: record what is known of it, and give back what waits."""
+        self._give_back(self._claims.last_desk)
+
+    def _too_late(self, envelope: bytes) -> bytes:
+        """Details of a message that took too long."""
+        reason = f"the handler did not return within {self.timeout:g} s"
+        return self._failures.written(reason, "Timeout", self._claims.last_desk.attempt(envelope))
+
+    def leave_the_bell(self) -> None:
+        """Wait there on a new connection: the old one may have died in silence, and would be missed only after BLOCK."""
+        if self.at_the_bell:
+            self._bell.interrupt()
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping:
+                desk = self._claims.desk
+                if self._wanted.is_set():
+                    self._step(desk)
+                else:
+                    self._rest(desk)
+            self._finish()
+        except ForeignData:
+            self._give_back(self._claims.last_desk)  # what is done is recorded all the same
+            raise
+        finally:
+            self.is_done.set()
+
+    def _step(self, desk: Desk) -> None:
+        """Claim, handle, or wait."""
+        raise NotImplementedError
+
+    def _rest(self, desk: Desk) -> None:
+        """Not wanted: give back what was not begun, and wait."""
+        self._give_back(desk)
+        self._bell_patience.ended()
+        self._wanted.wait()
+
+    def _finish(self) -> None:
+        """The last thing that it does."""
+        self._give_back(self._claims.last_desk)
+
+    def _give_back(self, desk: Desk) -> None:
+        self._claims.turn(desk, {}, back=[desk.trays[self.kind]])
+
+    def _wait_for_work(self, desk: Desk) -> None:
+        """Nothing of this kind is here: wait at the bell; or for the other lanes, if a suspect is to be handled alone."""
+        if desk.hold and not desk.is_empty:
+            time.sleep(HOLD_WAIT)
+        elif self._wait_at_the_bell(desk) and self._interrupted:
+            self._claims.turn(desk, {self.kind: 0}, even_if_empty=True)  # it rings again: the token was somebody else's
+
+    def _wait_at_the_bell(self, desk: Desk, within: float | None = None) -> bool:
+        """Block until there may be work; True if a token was taken.
+
+        Beats ring where there is work and silence, so nothing is asked in vain when the wait ends without a token.
+
+        Args:
+            within: seconds after which to go on in any case.
+        """
+        bell = self._instance.keys.bell(self.kind)
+        while self.is_wanted and desk.incarnation is self._instance.incarnation:
+            self.at_the_bell = True
+            try:
+                token = self._bell.command("BLPOP", bell, BLOCK if within is None else min(BLOCK, within))
+            except Unavailable as error:
+                time.sleep(self._bell_patience.failed(error))
+                return False
+            finally:
+                self.at_the_bell = False
+            self._bell_patience.well()
+            if token is not None:
+                # kill point: a token in hand
+                return True
+            if within is not None:
+                return False
+        return False

@@ -1,0 +1,171 @@
+"""A lane that handles many messages at a time: its thread claims and records, a crew handles.
+
+What is done is recorded together, in whatever order it was done: while one call is under way, more gets done. The crew
+takes as many messages as `concurrency` says; quick ones wait in small stacks behind each of them.
+"""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from soloist.declared import DeclaredHandler
+from soloist.fitting import Flavour
+from soloist.message import Message
+from soloist.runtime.batching import FLUSH, MOST, Batching
+from soloist.runtime.claims import Claims
+from soloist.runtime.crew import Crew, Ended, Handle
+from soloist.runtime.desk import Desk, Tray
+from soloist.runtime.lane import BLOCK, Lane
+from soloist.runtime.porter import Porter
+
+if TYPE_CHECKING:
+    from soloist.runtime.instance import Instance
+
+LOOK = 0.5
+"""Seconds between looks at whether the incarnation is still ours."""
+
+
+class PoolLane(Lane):
+    """Claims for a crew, and records what it has done.
+
+    Args:
+        crew_of: makes the crew of the function, and of what is to be called when a message is handled.
+    """
+
+    def __init__(
+        self,
+        instance: "Instance",
+        declared: DeclaredHandler,
+        claims: Claims,
+        concurrency: int,
+        crew_of: Callable[[Handle, Ended], Crew],
+    ) -> None:
+        super().__init__(instance, declared, claims)
+        self._concurrency = concurrency
+        self._batching = Batching(instance.settings.batch)
+        self._wake = threading.Event()
+        self._may_be_work = True
+        self._was_rung = False
+        self._homes: dict[bytes, Tray] = {}
+        """Whose tray a message in hand belongs to: that of its incarnation, which may be over."""
+        self._crew = crew_of(self._call, self._ended)
+        self._porter = Porter(instance, self.kind, BLOCK, self._rung)
+        self.threads.append(self._porter.thread)
+
+    def play(self, wanted: bool) -> None:
+        super().play(wanted)
+        self._wake.set()
+
+    def quiet(self) -> None:
+        super().quiet()
+        self._wake.set()
+
+    def leave_the_bell(self) -> None:
+        self._porter.interrupt()
+
+    def _step(self, desk: Desk) -> None:
+        self._wake.clear()  # first: what is done from now on wakes again
+        tray = desk.trays[self.kind]
+        self._call_for(desk, tray)
+        self._begin(desk, tray)
+        self._wait(tray)
+
+    def _call_for(self, desk: Desk, tray: Tray) -> None:
+        """Record what is done, and claim what there is room for."""
+        want = max(0, self._most - len(tray.waiting) - len(self._homes))
+        was_rung, self._was_rung = self._was_rung, False
+        self._may_be_work = self._may_be_work or was_rung
+        if tray.outcomes or (want and self._may_be_work):
+            before = len(tray.waiting)
+            self._claims.turn(desk, {self.kind: want})
+            self._may_be_work = len(tray.waiting) - before >= want
+        elif was_rung:
+            self._claims.turn(desk, {self.kind: 0}, even_if_empty=True)  # no room: it rings again, for others
+        if want and not self._may_be_work:
+            self._porter.ask()
+        else:
+            self._porter.no_more()
+
+    @property
+    def _most(self) -> int:
+        """How many it may hold: the quicker they are, the more wait behind each that is being handled."""
+        return min(self._concurrency * self._batching.size, max(MOST, self._concurrency))
+
+    def _begin(self, desk: Desk, tray: Tray) -> None:
+        begun: list[Message] = []
+        now = time.monotonic()
+        if tray.waiting:
+            self._instance.heart.hurry_if_slow()
+        while tray.waiting and len(self._homes) < self._concurrency:
+            envelope = tray.waiting[0]
+            tray.in_hands[envelope] = now
+            tray.waiting.popleft()
+            self._homes[envelope] = tray
+            # kill point: in hand, not begun by the crew
+            begun.append(Message(envelope, desk.attempt(envelope)))
+        if begun:
+            self._crew.begin(begun)
+
+    def _wait(self, tray: Tray) -> None:
+        """Until something is done, or comes."""
+        if not tray.waiting:
+            self._wake.wait(LOOK)
+        elif not self._wake.wait(FLUSH) and tray.waiting:
+            # kill point: held up by slow ones
+            self._give_back(self._claims.desk)
+
+    def _ended(self, message: Message, raised: BaseException | None) -> None:
+        """A message is handled; called by the crew."""
+        envelope = message._envelope  # noqa: SLF001 - what the runtime made itself
+        tray = self._homes.pop(envelope, None)
+        if tray is None:
+            return  # it was written off
+        details = None if raised is None else self._failures.details(raised, message.attempt)
+        self._batching.worked(1, time.monotonic() - tray.in_hands[envelope])
+        tray.outcomes.append((envelope, details))
+        # kill point: handled by the crew, not recorded
+        del tray.in_hands[envelope]
+        self._wake.set()
+
+    def overdue(self) -> float | None:
+        if self.timeout is None or self.declared.fit.flavour is Flavour.ASYNC:
+            return None  # tasks are cancelled
+        begun = min(self._claims.last_desk.trays[self.kind].in_hands.copy().values(), default=math.inf)
+        took = time.monotonic() - begun
+        return took if took > self.timeout else None
+
+    def write_off(self) -> bool:
+        """Those that took too long fail; the others of the crew may finish."""
+        self._stopping = self._interrupted = True
+        tray, now, found = self._claims.last_desk.trays[self.kind], time.monotonic(), False
+        for envelope, begun in tray.in_hands.copy().items():
+            if self.timeout is not None and now - begun > self.timeout and self._homes.pop(envelope, None) is not None:
+                tray.outcomes.append((envelope, self._too_late(envelope)))
+                del tray.in_hands[envelope]
+                found = True
+        self._wake.set()
+        return found
+
+    def _rung(self) -> None:
+        self._was_rung = True
+        self._wake.set()
+
+    def _rest(self, desk: Desk) -> None:
+        """Not wanted: record what still gets done."""
+        self._wake.clear()
+        self._porter.no_more()
+        self._give_back(desk)
+        self._wake.wait(LOOK)
+
+    def _finish(self) -> None:
+        self._porter.end()
+        while True:
+            self._wake.clear()
+            self._give_back(self._claims.last_desk)
+            if not self._homes or self._instance.is_out_of_time:
+                break
+            self._wake.wait(LOOK)
+        self._crew.dismiss()
+        self._give_back(self._claims.last_desk)

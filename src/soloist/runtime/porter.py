@@ -1,0 +1,71 @@
+"""A porter: waits at the bell of a kind for a lane that is busy with other messages meanwhile."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from soloist.errors import Unavailable
+from soloist.runtime.patience import Patience
+from soloist.store.link import Link
+
+if TYPE_CHECKING:
+    from soloist.runtime.instance import Instance
+
+
+class Porter:
+    """Waits while it is asked to, and says when a token came.
+
+    Args:
+        block: seconds for which it waits at a time.
+        rung: what to do then.
+    """
+
+    def __init__(self, instance: "Instance", kind: str, block: float, rung: Callable[[], None]) -> None:
+        self._bell = instance.keys.bell(kind)
+        self._block = block
+        self._rung = rung
+        self._link = Link(instance.server, block + instance.settings.call_timeout)
+        self._patience = Patience("bell", instance.outage)
+        self._asked = threading.Event()
+        self._ended = False
+        self.is_waiting = False
+        self.thread = threading.Thread(target=instance.guard(self._wait), name=f"bell {kind}", daemon=True)
+
+    def ask(self) -> None:
+        """Wait for the next token."""
+        self._asked.set()
+
+    def no_more(self) -> None:
+        """Wait for no other, if one comes now."""
+        self._asked.clear()
+
+    def interrupt(self) -> None:
+        """Wait on a new connection."""
+        if self.is_waiting:
+            self._link.interrupt()
+
+    def end(self) -> None:
+        self._ended = True
+        self._asked.set()
+        self.interrupt()
+
+    def _is_asked(self) -> bool:
+        """Wait until it is; False: it is over."""
+        self._asked.wait()
+        return not self._ended
+
+    def _wait(self) -> None:
+        while self._is_asked():
+            self.is_waiting = True
+            try:
+                token = self._link.command("BLPOP", self._bell, self._block)
+            except Unavailable as error:
+                time.sleep(self._patience.failed(error))
+                continue
+            finally:
+                self.is_waiting = False
+            self._patience.well()
+            if token is not None:
+                self._asked.clear()
+                self._rung()
