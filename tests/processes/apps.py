@@ -149,6 +149,31 @@ def refuse(_message: Message) -> None:
     raise Reject("as always")
 
 
+crowded = App("crowded")
+"""The same, two at a time: some wait behind those that take long."""
+
+crowded.generator(every=0.005)(draw)
+
+
+@crowded.handler(concurrency=2)
+async def reject_beside_others(message: Message) -> None:
+    if number_of(message) % 5 < 2:
+        await asyncio.sleep(0.06)
+    raise Reject("as always")
+
+
+batched = App("batched")
+"""The same, five at once."""
+
+batched.generator(every=0.005)(draw)
+
+
+@batched.handler(batch=5, linger=0.02)
+def reject_all(messages: list[Message]) -> None:
+    for message in messages:
+        message.reject("as always")
+
+
 slow = App("slow", generator_handles=False)
 """There is always a message in hand."""
 

@@ -26,6 +26,8 @@ from tests.waiting import wait_until
 LEASES = ("--lease", 1, "--claim-lease", 2)
 APP = ("tests.processes.apps:erring", *LEASES, "--batch", 5)
 RUSHING = ("tests.processes.apps:rushing", *LEASES)
+CROWDED = ("tests.processes.apps:crowded", *LEASES, "--batch", 5)
+BATCHED = ("tests.processes.apps:batched", *LEASES)
 ACTIONS = (KILL, STOP)
 
 
@@ -85,6 +87,18 @@ def at_work(visit: Visit) -> tuple[Running, list[Running]]:
 def in_a_rush(visit: Visit) -> tuple[Running, list[Running]]:
     """So quick that it claims the next batch while it handles one."""
     visit.app = RUSHING
+    return at_work(visit)
+
+
+def in_a_crowd(visit: Visit) -> tuple[Running, list[Running]]:
+    """It handles two at a time."""
+    visit.app = CROWDED
+    return at_work(visit)
+
+
+def in_batches(visit: Visit) -> tuple[Running, list[Running]]:
+    """It handles five at once."""
+    visit.app = BATCHED
     return at_work(visit)
 
 
@@ -184,6 +198,11 @@ OF_INSTANCES: dict[str, Way] = {
     "in hand, not begun": at_work,
     "between handle and complete": at_work,
     "the next batch asked for, this one not begun": in_a_rush,
+    "in hand, not begun by the crew": in_a_crowd,
+    "handled by the crew, not recorded": in_a_crowd,
+    "held up by slow ones": in_a_crowd,
+    "a batch in hand, not begun": in_batches,
+    "a batch handled, not recorded": in_batches,
     "a token in hand": at_the_bell,
     "the recorder steps in": at_work,
     "before join": joining,
