@@ -83,6 +83,8 @@ class App:
         *,
         concurrency: int | None = None,
         timeout: float | None = None,
+        retries: int | None = None,
+        backoff: float = 1.0,
         batch: int | None = None,
         linger: float = 0.0,
     ) -> Callable[[Function], Function]: ...
@@ -93,6 +95,8 @@ class App:
         *,
         concurrency: int | None = None,
         timeout: float | None = None,
+        retries: int | None = None,
+        backoff: float = 1.0,
         batch: int | None = None,
         linger: float = 0.0,
     ) -> Any:
@@ -100,14 +104,25 @@ class App:
 
         Args:
             concurrency: how many it handles at a time in each instance: async functions as tasks, others in threads.
-            timeout: seconds that a message may take.
+            timeout: seconds that a message may take. Then an async function is cancelled; one that is not cannot be: its
+                message fails, and its instance leaves to be started anew.
+            retries: how often a message is tried again, by any instance, after an exception other than `Reject`.
+            backoff: seconds before the first of these; then twice as long each time. `raise Retry(after=…)` says otherwise.
             batch: the function is given lists of up to so many messages; each may be rejected by itself (`reject`).
             linger: seconds for which a batch may wait to get full.
         """
+        options: dict[str, Any] = {
+            "concurrency": concurrency,
+            "timeout": timeout,
+            "retries": retries,
+            "backoff": backoff,
+            "batch": batch,
+            "linger": linger,
+        }
 
         def declare(kind: str, function: Function) -> Function:
             require_function(function, f"{self.name}.handler({kind!r})")
-            return self._handles(declare_handler(kind, function, concurrency, timeout, batch, linger), function)
+            return self._handles(declare_handler(kind, function, **options), function)
 
         if callable(of):
             return declare(DEFAULT_KIND, of)

@@ -43,6 +43,8 @@ class DeclaredHandler:
     Attributes:
         concurrency: how many at a time, in each instance; None: as the setting says.
         timeout: seconds that a message may take; None: as the setting says.
+        retries: how often a message is tried again after an exception; None: as the setting says.
+        backoff: seconds before the first of these; then twice as long each time.
         batch: how many the function is given at once; 0: one, and not in a list.
         linger: seconds for which a batch may wait to get full.
     """
@@ -51,6 +53,8 @@ class DeclaredHandler:
     fit: Fit
     concurrency: int | None = None
     timeout: float | None = None
+    retries: int | None = None
+    backoff: float = 1.0
     batch: int = 0
     linger: float = 0.0
 
@@ -68,7 +72,15 @@ def declare_source(name: str, function: Callable[..., Any], every: Any, timeout:
 
 
 def declare_handler(
-    kind: str, function: Callable[..., Any], concurrency: Any, timeout: Any, batch: Any, linger: Any
+    kind: str,
+    function: Callable[..., Any],
+    *,
+    concurrency: Any = None,
+    timeout: Any = None,
+    retries: Any = None,
+    backoff: Any = 1.0,
+    batch: Any = None,
+    linger: Any = 0.0,
 ) -> DeclaredHandler:
     """Check what can be checked before it runs."""
     fit = Fit(function, "message" if batch is None else "messages", "the handler")
@@ -77,11 +89,13 @@ def declare_handler(
         raise UsageError(f"the handler {where} yields, and would never be run: a handler returns.")
     _require(where, "concurrency", concurrency, concurrency is None or _is_whole(concurrency, 1, 10_000), "1 to 10000")
     _require(where, "timeout", timeout, timeout is None or _is_within(timeout, SHORTEST), "some seconds")
+    _require(where, "retries", retries, retries is None or _is_whole(retries, 0, 1000), "0 to 1000")
+    _require(where, "backoff", backoff, _is_within(backoff, 0), "some seconds")
     _require(where, "batch", batch, batch is None or _is_whole(batch, 1, 100_000), "1 to 100000")
     _require(where, "linger", linger, linger == 0 or (batch is not None and _is_within(linger, 0)), "it with batch=…")
     if batch is not None and concurrency not in (None, 1):
         raise UsageError(f"{where}: a handler of batches gets one batch at a time; leave concurrency out.")
-    return DeclaredHandler(kind, fit, concurrency, timeout, batch or 0, linger)
+    return DeclaredHandler(kind, fit, concurrency, timeout, retries, backoff, batch or 0, linger)
 
 
 def require_function(given: Any, decorator: str) -> None:

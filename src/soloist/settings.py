@@ -123,6 +123,14 @@ class Settings:
         "none",
         "none, or 0 to 86400",
     )
+    retries: int = _setting(
+        0,
+        whole,
+        0,
+        1000,
+        ("How often a message is tried again after an exception, unless its handler says otherwise."),
+        "0",
+    )
     max_pending: int = _setting(
         1_000_000,
         whole,

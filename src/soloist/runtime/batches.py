@@ -7,7 +7,8 @@ from typing import Any
 from soloist.errors import Reject
 from soloist.fitting import Flavour
 from soloist.message import Message
-from soloist.runtime.desk import Desk, Outcome, Tray
+from soloist.runtime.desk import Desk, Tray
+from soloist.runtime.fate import Fate
 from soloist.runtime.lane import Lane
 
 
@@ -36,14 +37,16 @@ class BatchLane(Lane):
             tray.in_hands[envelope] = now
             tray.waiting.popleft()
         # kill point: a batch in hand, not begun
-        messages = [Message(envelope, desk.attempt(envelope)) for envelope in envelopes]
+        messages = [Message(envelope, desk.attempt(envelope), desk.home) for envelope in envelopes]
         raised: BaseException | None = None
         try:
             self._hand_over(messages)
         except BaseException as error:  # noqa: BLE001 - whatever the user's code raises, the batch failed
             raised = error
         together = zip(messages, envelopes, strict=True)
-        tray.outcomes.extend([self._outcome(message, envelope, raised) for message, envelope in together])
+        tray.outcomes.extend(
+            [(envelope, self._fate(desk, message, envelope, raised)) for message, envelope in together]
+        )
         # kill point: a batch handled, not recorded
         tray.in_hands.clear()
 
@@ -55,8 +58,9 @@ class BatchLane(Lane):
     def overdue(self) -> float | None:
         return None if self.declared.fit.flavour is Flavour.ASYNC else super().overdue()
 
-    def _outcome(self, message: Message, envelope: bytes, raised: BaseException | None) -> Outcome:
+    def _fate(self, desk: Desk, message: Message, envelope: bytes, raised: BaseException | None) -> Fate:
         """One that was rejected by itself failed by itself; the others share what became of the call."""
-        rejected = message.rejected
-        error = Reject(rejected) if rejected is not None else raised
-        return envelope, None if error is None else self._failures.details(error, message.attempt)
+        error = Reject(message.rejected) if message.rejected is not None else raised
+        if error is None:
+            return self._fates.completed(message)
+        return self._fates.raised(error, message.attempt, desk.retried(envelope))

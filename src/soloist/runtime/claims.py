@@ -4,8 +4,10 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from soloist.commit import Home
 from soloist.errors import Unavailable
 from soloist.runtime.desk import Desk, Tray
+from soloist.runtime.incarnation import Incarnation, new_tag
 from soloist.runtime.patience import Patience
 from soloist.runtime.turns import Turns
 from soloist.store.link import Link
@@ -28,7 +30,7 @@ class Claims:
             Patience("handler", instance.outage),
         )
         self._lock = threading.Lock()
-        self._desk = Desk(instance.incarnation, kinds)
+        self._desk = self._new_desk(instance.incarnation)
 
     @property
     def desk(self) -> Desk:
@@ -37,8 +39,12 @@ class Claims:
         if self._desk.incarnation is not incarnation:
             with self._lock:
                 if self._desk.incarnation is not incarnation:
-                    self._desk = Desk(incarnation, self._kinds)
+                    self._desk = self._new_desk(incarnation)
         return self._desk
+
+    def _new_desk(self, incarnation: Incarnation) -> Desk:
+        clock = self._instance.clock
+        return Desk(incarnation, self._kinds, Home(self._instance.keys.base, new_tag(), lambda: int(clock.now_ms())))
 
     @property
     def last_desk(self) -> Desk:

@@ -11,12 +11,15 @@ from itertools import chain
 from operator import is_
 from typing import TypeAlias
 
+from soloist.commit import Home
+from soloist.runtime.fate import Again, Along, Fate
 from soloist.runtime.incarnation import Incarnation
 from soloist.store.envelope import id_of, kind_of
-from soloist.store.messages import Claimed, FailedMessage, Run, Tally, TurnCall
+from soloist.store.messages import Claimed, Run, Tally, TurnCall
+from soloist.store.specials import CommittedMessage, FailedMessage, RetriedMessage, Special
 
-Outcome: TypeAlias = tuple[bytes, bytes | None]
-"""What became of a message: its envelope, and the details if it failed."""
+Outcome: TypeAlias = tuple[bytes, Fate]
+"""A message's envelope, and what became of it."""
 
 
 class Tray:
@@ -71,13 +74,15 @@ class Desk:
     """What one incarnation holds: a tray for each kind, and the order that the server knows.
 
     Attributes:
+        home: what its messages need to know of their instance.
         hold: claim no more until nothing is held: a suspect waits to be handled alone.
         recorded_at: when outcomes were last recorded (monotonic).
         given_up: a call of it is unknown and will stay so: nothing else may be sent for it but leave.
     """
 
-    def __init__(self, incarnation: Incarnation, kinds: Iterable[str]) -> None:
+    def __init__(self, incarnation: Incarnation, kinds: Iterable[str], home: Home | None = None) -> None:
         self.incarnation = incarnation
+        self.home = home
         self.trays = {kind: Tray(kind) for kind in kinds}
         self.attempts: dict[bytes, tuple[int, int]] = {}
         self.recorded_at = time.monotonic()
@@ -97,6 +102,10 @@ class Desk:
         deaths, retries = self.attempts.get(id_of(envelope), (0, 0))
         return 1 + deaths + retries
 
+    def retried(self, envelope: bytes) -> int:
+        """How often it was tried again before."""
+        return self.attempts.get(id_of(envelope), (0, 0))[1]
+
     @property
     def is_empty(self) -> bool:
         return all(tray.is_empty for tray in self.trays.values())
@@ -114,9 +123,8 @@ class Desk:
             for envelope in [*chain(*given.values()), *(each for each, _ in chain(*finished.values()))]:
                 self.attempts.pop(id_of(envelope), None)
         runs = self._runs(finished, given)
-        failed = {kind: sum(details is not None for _, details in outcomes) for kind, outcomes in finished.items()}
         tallies = {
-            kind: Tally(wants.get(kind, 0), len(finished.get(kind, ())) - failed.get(kind, 0), failed.get(kind, 0))
+            kind: _tally(wants.get(kind, 0), finished.get(kind, ()))
             for kind in self.trays
             if kind in wants or kind in finished or kind in given
         }
@@ -129,7 +137,7 @@ class Desk:
             self._left = self._held[len(outcomes) :]
             return [_run(list(enumerate(outcomes)), is_back=False)] if outcomes else []
         places = {id_of(envelope): place for place, envelope in enumerate(self._held)}
-        leaving = {places[id_of(envelope)]: ((envelope, details), False) for envelope, details in outcomes}
+        leaving = {places[id_of(envelope)]: ((envelope, fate), False) for envelope, fate in outcomes}
         leaving.update({places[id_of(envelope)]: ((envelope, None), True) for envelope in chain(*given.values())})
         self._left = [envelope for place, envelope in enumerate(self._held) if place not in leaving]
         runs: list[Run] = []
@@ -193,7 +201,19 @@ def _run(stretch: Sequence[tuple[int, Outcome]], *, is_back: bool) -> Run:
     place, (first, _) = stretch[0]
     if is_back:
         return Run(place, len(stretch), id_of(first), is_back=True)
-    failures = [
-        FailedMessage(at, id_of(envelope), details) for at, (envelope, details) in stretch if details is not None
-    ]
-    return Run(place, len(stretch), id_of(first), failures)
+    specials = [_special(at, id_of(envelope), fate) for at, (envelope, fate) in stretch if fate is not None]
+    return Run(place, len(stretch), id_of(first), specials)
+
+
+def _special(place: int, ident: bytes, fate: bytes | Again | Along) -> Special:
+    if isinstance(fate, bytes):
+        return FailedMessage(place, ident, fate)
+    if isinstance(fate, Again):
+        return RetriedMessage(place, ident, fate.after_ms)
+    return CommittedMessage(place, ident, fate.writes, fate.messages)
+
+
+def _tally(want: int, outcomes: Sequence[Outcome]) -> Tally:
+    special = [type(fate) for _, fate in outcomes if fate is not None]
+    failed, retried = special.count(bytes), special.count(Again)
+    return Tally(want, len(outcomes) - failed - retried, failed, retried)

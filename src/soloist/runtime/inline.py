@@ -42,7 +42,7 @@ class InlineLane(Lane):
 
     def _work_through(self, desk: Desk) -> None:
         tray, call, incarnation = desk.trays[self.kind], self._call, desk.incarnation
-        waiting, outcomes = tray.waiting, tray.outcomes
+        waiting, outcomes, fates, home = tray.waiting, tray.outcomes, self._fates, desk.home
         self._recorder.wake()
         self._instance.heart.hurry_if_slow()
         begun = now = time.monotonic()
@@ -57,11 +57,12 @@ class InlineLane(Lane):
                 break
             # kill point: in hand, not begun
             attempt = desk.attempt(envelope) if desk.attempts else 1
+            message = Message(envelope, attempt, home)
             try:
-                call(Message(envelope, attempt))
-                outcomes.append((envelope, None))
+                call(message)
+                outcomes.append((envelope, None if message._commit is None else fates.completed(message)))  # noqa: SLF001 - quick
             except BaseException as error:  # noqa: BLE001 - whatever the user's code raises, the message failed
-                outcomes.append((envelope, self._failures.details(error, attempt)))
+                outcomes.append((envelope, fates.raised(error, attempt, desk.retried(envelope))))
             # kill point: between handle and complete
             tray.in_hand = None
             count += 1

@@ -8,7 +8,7 @@ from soloist.declared import DeclaredHandler
 from soloist.errors import ForeignData, Unavailable
 from soloist.runtime.claims import Claims
 from soloist.runtime.desk import Desk
-from soloist.runtime.failures import Failures
+from soloist.runtime.fate import Fates
 from soloist.runtime.patience import Patience
 from soloist.store.link import Link
 
@@ -43,7 +43,8 @@ class Lane:
         self._instance = instance
         self._claims = claims
         self._call = declared.fit.bind(instance.ctx)
-        self._failures = Failures(lambda: instance.incarnation.id)
+        retries = declared.retries if declared.retries is not None else instance.settings.retries
+        self._fates = Fates(declared, retries, lambda: instance.incarnation.id)
         self._bell = Link(instance.server, BLOCK + instance.settings.call_timeout)
         self._bell_patience = Patience("bell", instance.outage)
         self._wanted = threading.Event()
@@ -91,9 +92,7 @@ class Lane:
         self._give_back(self._claims.last_desk)
 
     def _too_late(self, envelope: bytes) -> bytes:
-        """Details of a message that took too long."""
-        reason = f"the handler did not return within {self.timeout:g} s"
-        return self._failures.written(reason, "Timeout", self._claims.last_desk.attempt(envelope))
+        return self._fates.too_late(self.timeout or 0.0, self._claims.last_desk.attempt(envelope))
 
     def leave_the_bell(self) -> None:
         """Wait there on a new connection: the old one may have died in silence, and would be missed only after BLOCK."""

@@ -104,7 +104,7 @@ class PoolLane(Lane):
             tray.waiting.popleft()
             self._homes[envelope] = tray
             # kill point: in hand, not begun by the crew
-            begun.append(Message(envelope, desk.attempt(envelope)))
+            begun.append(Message(envelope, desk.attempt(envelope), desk.home))
         if begun:
             self._crew.begin(begun)
 
@@ -122,9 +122,11 @@ class PoolLane(Lane):
         tray = self._homes.pop(envelope, None)
         if tray is None:
             return  # it was written off
-        details = None if raised is None else self._failures.details(raised, message.attempt)
+        retried = self._claims.last_desk.retried(envelope)
+        fates = self._fates
+        fate = fates.completed(message) if raised is None else fates.raised(raised, message.attempt, retried)
         self._batching.worked(1, time.monotonic() - tray.in_hands[envelope])
-        tray.outcomes.append((envelope, details))
+        tray.outcomes.append((envelope, fate))
         # kill point: handled by the crew, not recorded
         del tray.in_hands[envelope]
         self._wake.set()

@@ -135,7 +135,8 @@ class Turns:
         if claimed.foreign is not None:
             raise in_the_way(self._keys, claimed.foreign)
         failed = sum(tally.failed for tally in call.kinds.values())
-        return sum(tally.completed for tally in call.kinds.values()) + failed, failed
+        done = sum(tally.completed for tally in call.kinds.values())
+        return done + failed, failed + len(claimed.refused)
 
 
 class _Asked(NamedTuple):
