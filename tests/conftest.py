@@ -61,7 +61,7 @@ def namespace(server: PrivateServer) -> Iterator[str]:
     yield name
     with closing(Link(Server(server.url), timeout=5)) as link:
         left = left_behind(link, Keys(name))
-        purge(link, Keys(name))
+        purge(link, Keys(name), data=True)
     assert not left, f"keys of instances that are gone: {left}"
 
 

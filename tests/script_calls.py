@@ -16,10 +16,28 @@ ANN = presence.Who("ann", 7, "orders", "host", 99, ("mail", "order"))
 TURN = messages.TurnCall(
     6,
     "stamp",
-    {"mail": messages.Tally(2, 1, 1), "order": messages.Tally(4)},
+    {"mail": messages.Tally(2, 2, 1, 1), "order": messages.Tally(4)},
     [
-        messages.Run(0, 2, b"1-t", [messages.FailedMessage(1, b"2-t", b"why")]),
-        messages.Run(3, 5, b"4-t", is_back=True),
+        messages.Run(
+            0,
+            4,
+            b"1-t",
+            [
+                messages.FailedMessage(1, b"2-t", b"why"),
+                messages.RetriedMessage(2, b"3-t", 250),
+                messages.CommittedMessage(
+                    3,
+                    b"4-t",
+                    [
+                        messages.Write("hset", "first", ("n", 1)),
+                        messages.Write("del", "second"),
+                        messages.Write("del", "first"),
+                    ],
+                    [messages.Followup("mail", b"a mail"), messages.Followup("audit", b"an audit", 60_000)],
+                ),
+            ],
+        ),
+        messages.Run(5, 5, b"6-t", is_back=True),
     ],
 )
 KIND_KEYS = KEYS.of_kinds(("mail", "order"))
@@ -91,6 +109,7 @@ CALLS = {
             "claim_lease_ms": 11_000,
             "channel": KEYS.alive,
             "tag": "tag",
+            "max_attempts": 5,
         },
         more_keys=KIND_KEYS,
         more_args=["mail", "order"],
@@ -130,21 +149,23 @@ CALLS = {
     ),
     "next": Call(
         lambda link: messages.next_turn(link, KEYS, "ann", SETTINGS, TURN),
-        [b"OK", b"later", [], [], 0],
+        [b"OK", b"later", [], [], 0, []],
         {
             "id": "ann",
             "turn": 6,
             "stamp": "stamp",
             "heartbeat_ms": 200,
             "max_attempts": 5,
-            "kinds_count": 2,
+            "kinds_count": 3,
             "runs_count": 2,
         },
-        more_keys=KIND_KEYS,
+        more_keys=[*KIND_KEYS, *KEYS.of_kinds(["audit"]), "first", "second"],
         more_args=[
-            *("mail", 2, 1, 1, "order", 4, 0, 0),
-            *("done", 0, 2, b"1-t", 1, 1, b"2-t", b"why"),
-            *("back", 3, 5, b"4-t", 0),
+            *("mail", 2, 2, 1, 1, "order", 4, 0, 0, 0, "audit", 0, 0, 0, 0),
+            *("done", 0, 4, b"1-t", 3, 1, b"2-t", "failed", 1, b"why", 2, b"3-t", "retried", 1, 250),
+            *(3, b"4-t", "committed", 17, 3, "hset", 0, 2, "n", 1, "del", 1, 0, "del", 0, 0),
+            *(2, 0, b"a mail", 60_000, b"an audit"),
+            *("back", 5, 5, b"6-t", 0),
         ],
     ),
     "drain": Call(lambda link: records.drain(link, KEYS, "ann", 9), [b"EMPTY"], {"id": "ann", "limit": 9}),

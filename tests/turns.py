@@ -44,7 +44,7 @@ def turn_call(turn: int, stamp: str, held: Sequence[bytes], done: Mapping[str, D
         # The id of a completed one is compared only at the head of a run, that of a failed one anywhere.
         may_follow = each.is_held or each.details is not None
         if before and (before.place + before.length, before.is_back) == (each.place, each.is_back) and may_follow:
-            runs[-1] = Run(before.place, before.length + 1, before.id, [*before.failures, *failures], before.is_back)
+            runs[-1] = Run(before.place, before.length + 1, before.id, [*before.specials, *failures], before.is_back)
         else:
             runs.append(Run(each.place, 1, each.id, failures, each.is_back))
     return TurnCall(turn, stamp, {kind: of.tally for kind, of in done.items()}, runs)

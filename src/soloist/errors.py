@@ -1,7 +1,8 @@
 """Every error that soloist raises, each a sentence with its remedy.
 
 SoloistError                     exit code
-├── UsageError                   2    a wrong option, setting or target
+├── UsageError                   2    a wrong option, setting or target; a wrong call of ours in a user's function
+│   ├── CommandNotAllowed        2    … message.commit has no such command
 │   └── NamespaceError           2    the namespace belongs to another App or protocol
 │       └── ForeignData          2    … or to somebody else altogether: a key in it is not ours
 ├── ServerError                  3    the server cannot be reached or refuses us
@@ -14,6 +15,7 @@ SoloistError                     exit code
 └── Defect                       70   a mistake of ours
 
 Reject                           raised by a handler: this message is erroneous
+Retry                            raised by a handler: not now, once more later
 """
 
 
@@ -27,6 +29,10 @@ class UsageError(SoloistError):
     """A wrong option, setting or target; the message names it and the allowed range."""
 
     exit_code = 2
+
+
+class CommandNotAllowed(UsageError, AttributeError):
+    """`message.commit` has no such command; the message lists those that it has."""
 
 
 class NamespaceError(UsageError):
@@ -94,3 +100,18 @@ class Defect(SoloistError):
 
 class Reject(Exception):
     """Raised by a handler: this message is erroneous. It goes to the error store with this reason."""
+
+
+class Retry(Exception):
+    """Raised by a handler: not now. The message is handled once more, by any instance, not before `after` seconds are over.
+
+    Nothing of what it asked to be written or published is, and nothing comes into the error store. It is no death.
+
+    Args:
+        reason: for the log.
+        after: seconds, from 0 to ten years.
+    """
+
+    def __init__(self, reason: str = "", *, after: float = 0.0) -> None:
+        super().__init__(reason)
+        self.after = after

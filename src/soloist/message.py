@@ -5,7 +5,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from soloist.commit import NOWHERE, Commit, Home
 from soloist.store.envelope import Envelope, id_of, unpack
+from soloist.store.specials import Followup, Write
 
 DEFAULT_KIND = "default"
 
@@ -20,9 +22,12 @@ class Message(msgspec.Struct, eq=False, gc=False):
 
     _envelope: bytes
     attempt: int = 1
+    _home: Home | None = None
+    """Its instance, as far as it needs to know it; None if somebody made it by hand."""
     _parts: Envelope | None = None
     rejected: str | None = None
     """Why it was rejected singly, if it was."""
+    _commit: Commit | None = None
 
     @property
     def _unpacked(self) -> Envelope:
@@ -62,6 +67,34 @@ class Message(msgspec.Struct, eq=False, gc=False):
     def json(self, type: type[T] | Any = Any) -> T | Any:  # noqa: A002 - reads as `message.json(Order)`
         """The body as JSON, checked against a type if one is given."""
         return msgspec.json.decode(self._unpacked.body, type=type)
+
+    @property
+    def commit(self) -> Commit:
+        """What is written in Redis in the step that completes this message, if and only if it completes."""
+        if self._commit is None:
+            self._commit = Commit((self._home or NOWHERE).data)
+        return self._commit
+
+    def key_for(self, name: str) -> str:
+        """The full name of a key of yours that may be written along with messages of this namespace, and read anywhere."""
+        return (self._home or NOWHERE).key_for(name)
+
+    def publish(self, kind: str, body: Any, key: str = "", delay: float = 0.0) -> None:
+        """Publish another message in the step that completes this one, if and only if it completes.
+
+        Args:
+            kind: which handler it is for.
+            body: text and bytes as they are, anything else as JSON.
+            key: what makes it this one and no other: `message.key`, else its id.
+            delay: seconds before which it is not handled.
+        """
+        self.commit.followups.append((self._home or NOWHERE).followup(kind, encode_body(body), key, delay))
+
+    @property
+    def asked(self) -> tuple[list[Write], list[Followup]] | None:
+        """What is to be written and published along with it; None if nothing. For the runtime, and for tests."""
+        commit = self._commit
+        return (commit.writes, commit.followups) if commit and (commit.writes or commit.followups) else None
 
     def reject(self, reason: str) -> None:
         """Of a batch: this one is erroneous, and goes to the error store with this reason; the others go on.

@@ -69,8 +69,8 @@ def _failed_for_completed(turn: TurnCall, held: Sequence[bytes], chance: random.
 def _failed_twice(turn: TurnCall, held: Sequence[bytes], chance: random.Random) -> TurnCall | None:
     """And its neighbour never."""
     for at, run in enumerate(turn.runs):
-        if 0 < len(run.failures) < run.length:
-            again = replace(run, failures=[*run.failures, run.failures[-1]])
+        if 0 < len(run.specials) < run.length:
+            again = replace(run, specials=[*run.specials, run.specials[-1]])
             return _with(turn, at, again)
     return None
 
@@ -80,8 +80,8 @@ def _failed_before(turn: TurnCall, held: Sequence[bytes], chance: random.Random)
     for at, run in enumerate(turn.runs):
         if run.place and not run.is_back:
             place = chance.randrange(run.place)
-            failures = [FailedMessage(place, held[place], DETAILS), *run.failures]
-            return _with(turn, at, replace(run, failures=failures))
+            failures = [FailedMessage(place, held[place], DETAILS), *run.specials]
+            return _with(turn, at, replace(run, specials=failures))
     return None
 
 
@@ -91,18 +91,18 @@ def _failed_behind(turn: TurnCall, held: Sequence[bytes], chance: random.Random)
         behind = range(run.place + run.length, len(held))
         if behind and not run.is_back:
             place = chance.choice(behind)
-            failures = [*run.failures, FailedMessage(place, held[place], DETAILS)]
-            return _with(turn, at, replace(run, failures=failures))
+            failures = [*run.specials, FailedMessage(place, held[place], DETAILS)]
+            return _with(turn, at, replace(run, specials=failures))
     return None
 
 
 def _failed_under_another_id(turn: TurnCall, held: Sequence[bytes], chance: random.Random) -> TurnCall | None:
     """Within a run, where no other id is compared."""
     for at, run in enumerate(turn.runs):
-        if run.failures and run.failures[-1].place > run.place:
-            of = run.failures[-1]
+        if run.specials and run.specials[-1].place > run.place:
+            of = run.specials[-1]
             other = chance.choice([b"0-nobody", *(ident for ident in held if ident != of.id)])
-            wrong = replace(run, failures=[*run.failures[:-1], of._replace(id=other)])
+            wrong = replace(run, specials=[*run.specials[:-1], of._replace(id=other)])
             return replace(turn, runs=[*turn.runs[:at], wrong, *turn.runs[at + 1 :]])
     return None
 
@@ -110,7 +110,7 @@ def _failed_under_another_id(turn: TurnCall, held: Sequence[bytes], chance: rand
 def _failed_and_given_back(turn: TurnCall, held: Sequence[bytes], chance: random.Random) -> TurnCall | None:
     for at, run in enumerate(turn.runs):
         if run.is_back:
-            return _with(turn, at, replace(run, failures=[FailedMessage(run.place, run.id, DETAILS)]))
+            return _with(turn, at, replace(run, specials=[FailedMessage(run.place, run.id, DETAILS)]))
     return None
 
 

@@ -42,10 +42,10 @@ def named(turn: TurnCall, held: Sequence[str]) -> Named | None:
 
 def _failed(run: Run, held: Sequence[str]) -> list[int] | None:
     """The places of those that failed: within the run, in order, each once, and none of what is given back."""
-    places = [failure.place for failure in run.failures]
+    places = [failure.place for failure in run.specials]
     if places != sorted(set(places)) or (places and run.is_back):
         return None
-    for failure in run.failures:
+    for failure in run.specials:
         within = run.place <= failure.place < run.place + run.length
         if not within or held[failure.place] != failure.id.decode():
             return None

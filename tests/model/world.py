@@ -57,13 +57,13 @@ class World:
         self._found = Found()
         self.steps: list[str] = []
         self.taken = 0
-        purge(self.link, self.store.keys)
+        purge(self.link, self.store.keys, data=True)
         self.state = self.link.look()
 
     def close(self) -> None:
         self.subscriptions.close()
         self.link.begin()
-        purge(self.link, self.store.keys)
+        purge(self.link, self.store.keys, data=True)
         self.link.close()
 
     def tell(self, step: str, event: str = "") -> None:

@@ -157,7 +157,7 @@ class Ensemble:
     def end(self) -> None:
         for crew in (self.near, self.far):
             crew.release()
-        purge(self.link, self.keys)
+        purge(self.link, self.keys, data=True)
         self.link.close()
 
 

@@ -17,7 +17,7 @@ from tests.store.acting import Instance, ids
 from tests.store.state import nothing_changes
 from tests.waiting import wait_until
 
-KINDS_LISTS = ["pending:default", "again:default", "suspect:default", "bell:default"]
+KINDS_LISTS = ["pending:default", "again:default", "suspect:default", "bell:default", "delayed:default"]
 NAMES = [*TYPES, *KINDS_LISTS]
 THEIRS = "theirs"
 
@@ -71,7 +71,7 @@ def test_another_version_of_the_protocol_is_refused(
 
     with nothing_changes(used):
         says(*words, *connection(used, server)).assert_refused(
-            USAGE, "speaks version 99 of the protocol, this soloist 2", "Update the older side, or name another"
+            USAGE, "speaks version 99 of the protocol, this soloist 3", "Update the older side, or name another"
         )
 
 

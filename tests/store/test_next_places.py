@@ -41,7 +41,7 @@ def run(place: int, length: int, failed: Sequence[int] = (), *, back: bool = Fal
 
 def call_of(handler: Instance, *runs: Run, completed: int | None = None, failed: int | None = None) -> TurnCall:
     """Its next call, which counts what its runs name, unless told otherwise."""
-    named_failed = sum(len(each.failures) for each in runs)
+    named_failed = sum(len(each.specials) for each in runs)
     named = sum(each.length for each in runs if not each.is_back)
     many_failed = named_failed if failed is None else failed
     many_completed = named - named_failed if completed is None else completed

@@ -209,7 +209,7 @@ def test_the_server_finds_at_every_place_what_the_desk_means(desk: Desk, seed: i
         for run in call.runs:
             places = range(run.place, run.place + run.length)
             assert id_of(server[places[0]]) == run.id
-            assert all(id_of(server[failure.place]) == failure.id for failure in run.failures)
+            assert all(id_of(server[failure.place]) == failure.id for failure in run.specials)
             assert places[-1] < len(server)
             assert not gone.intersection(places)
             gone.update(places)

@@ -69,7 +69,7 @@ class Arena:
             try:
                 yield Ground(name, Keys(name), link, Inspector(self.server, name), Path(folder))
             finally:
-                purge(link, Keys(name))
+                purge(link, Keys(name), data=True)
 
     @contextmanager
     def instances(self, ground: Ground, variables: Mapping[str, str] | None = None) -> Iterator[Instances]:

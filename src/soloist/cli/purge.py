@@ -18,11 +18,13 @@ NAMED = 5
 
 @click.command("purge", short_help="Remove the namespace with all that is in it.")
 @click.option("--yes", is_flag=True, help="Yes, remove all of it.")
+@click.option("--data", is_flag=True, help="Also what handlers wrote along with their messages (message.commit).")
 @connects
-def purge(target: Callable[..., Target], yes: bool) -> None:
+def purge(target: Callable[..., Target], yes: bool, data: bool) -> None:
     """Remove the namespace: all messages, errors and totals in it, and whatever else stands under its name.
 
-    Without --yes it says what would be removed. Instances that run join again and begin anew.
+    What handlers wrote along with their messages stays, unless you say --data. Without --yes it says what would be
+    removed. Instances that run join again and begin anew.
     """
     from soloist.store.keys import Keys
     from soloist.store.link import Link
@@ -31,12 +33,18 @@ def purge(target: Callable[..., Target], yes: bool) -> None:
 
     goal = target(purpose=Purpose.REMOVE)
     link, where = Link(goal.server, 60.0), f"namespace {goal.namespace!r} on {goal.where}"
-    strangers = _strangers(link, goal)
+    keys, strangers = Keys(goal.namespace), _strangers(link, goal)
+    found = keys_of(link, keys)
+    written = sum(map(keys.is_data, found))
+    staying = (
+        "" if data or not written else f"; {_keys(written)} that handlers wrote (data:…) stay, --data removes them"
+    )
     if not yes:
-        many = _keys(len(keys_of(link, Keys(goal.namespace))))
-        raise UsageError(f"this would remove {where}: {many} ({_contents(goal)}){strangers}. Say --yes if you mean it.")
-    removed = remove(link, Keys(goal.namespace))
-    write(f"{where}: {_keys(removed)} removed{strangers}\n")
+        many = _keys(len(found) - (0 if data else written))
+        contents = f"{many} ({_contents(goal)}){strangers}{staying}"
+        raise UsageError(f"this would remove {where}: {contents}. Say --yes if you mean it.")
+    removed = remove(link, keys, data=data)
+    write(f"{where}: {_keys(removed)} removed{strangers}{staying}\n")
 
 
 def _keys(many: int) -> str:

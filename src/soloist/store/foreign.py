@@ -42,8 +42,8 @@ def named(link: Link, keys: Keys, error: ForeignData) -> ForeignData:
 
 
 def keys_not_ours(link: Link, keys: Keys) -> list[bytes]:
-    """Those under the namespace's name that soloist does not know, or knows with another type."""
-    found = keys_of(link, keys)
+    """Those under the namespace's name that soloist does not know, or knows with another type; data is the users' own."""
+    found = [key for key in keys_of(link, keys) if not keys.is_data(key)]
     theirs = of_another_type(link, keys, found)
     return [key for key in found if key in theirs or keys.type_of(_text(key)) is None]
 

@@ -4,6 +4,12 @@ from collections.abc import Iterable
 
 PREFIX = "soloist:"
 
+DATA = "data:"
+"""What the keys begin with, behind the namespace, that users write along with messages: of any type, and not ours."""
+
+OF_KIND = ("pending", "again", "suspect", "bell", "delayed")
+"""What there is of each kind, in the order in which scripts get it."""
+
 TYPES = {
     "meta": "hash",
     "kinds": "set",
@@ -30,6 +36,7 @@ TYPES_PER = {
     "again:": "list",
     "suspect:": "list",
     "bell:": "list",
+    "delayed:": "zset",
 }
 """What keys begin with that there are for each instance or kind, and their type."""
 
@@ -66,6 +73,10 @@ class Keys:
         name = key.removeprefix(self.base)
         return TYPES.get(name) or next((each for start, each in TYPES_PER.items() if name.startswith(start)), None)
 
+    def is_data(self, key: bytes) -> bool:
+        """Whether a user wrote it along with messages, or may have."""
+        return key.startswith((self.base + DATA).encode())
+
     def instance(self, instance: str) -> str:
         return f"{self.base}instance:{instance}"
 
@@ -82,6 +93,6 @@ class Keys:
         return f"{self.base}bell:{kind}"
 
     def of_kinds(self, kinds: Iterable[str]) -> list[str]:
-        """Pending, again, suspect and bell of each kind: the tail of KEYS of every script that meets messages."""
+        """Pending, again, suspect, bell and delayed of each: the tail of KEYS of every script that meets messages."""
         base = self.base
-        return [f"{base}{what}:{kind}" for kind in kinds for what in ("pending", "again", "suspect", "bell")]
+        return [f"{base}{what}:{kind}" for kind in kinds for what in OF_KIND]

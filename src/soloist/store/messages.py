@@ -2,13 +2,20 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from soloist.settings import Settings
 from soloist.store import foreign, replies
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.script import Script, Value
+from soloist.store.specials import CommittedMessage, FailedMessage, Followup, RetriedMessage, Special, Write
+
+__all__ = [
+    "NEXT", "PUBLISH", "Claimed", "CommittedMessage", "FailedMessage", "Followup", "Full", "PageCall", "RetriedMessage",
+    "Run", "Special", "Tally", "TurnCall", "Write", "begin_turn", "next_turn", "publish",
+]  # fmt: skip
+"""With what is kept elsewhere, so that a user's `import soloist` does not load the client."""
 
 PUBLISH, NEXT = Script("publish"), Script("next")
 
@@ -30,14 +37,6 @@ class PageCall:
     tick: int = 0
 
 
-class FailedMessage(NamedTuple):
-    """A message that failed: its place among what the caller holds, and why."""
-
-    place: int
-    id: bytes
-    details: bytes
-
-
 @dataclass(frozen=True)
 class Run:
     """Messages that leave the caller's hands, side by side in the order in which it claimed what it holds.
@@ -45,24 +44,29 @@ class Run:
     Attributes:
         place: of the first among all that the caller holds, from 0.
         id: of the first: the script compares.
-        failures: those of them that failed, in order; the others are completed.
-        is_back: given back, neither completed nor failed.
+        specials: those of them of which there is more to say, in the order of their places; the others are completed.
+        is_back: given back: nothing was done.
     """
 
     place: int
     length: int
     id: bytes
-    failures: Sequence[FailedMessage] = ()
+    specials: Sequence[Special] = ()
     is_back: bool = False
 
 
 @dataclass(frozen=True)
 class Tally:
-    """Of one kind: how many more a handler wants, and how many it has completed and failed since its last call."""
+    """Of one kind: how many more a handler wants, and what became of how many since its last call.
+
+    Attributes:
+        completed: with those that commit something.
+    """
 
     want: int = 0
     completed: int = 0
     failed: int = 0
+    retried: int = 0
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ class Claimed:
         attempts: message id to deaths and retries, of those that have any.
         hold: claim no more until nothing is held: a suspect of poison waits to be handled alone.
         foreign: the list at whose head something stands that is no message; nothing was claimed then.
+        refused: ids of those that should have been completed, and failed, since the server would refuse what they commit.
     """
 
     stamp: str
@@ -97,6 +102,7 @@ class Claimed:
     hold: bool
     again: bool
     foreign: str | None = None
+    refused: Sequence[bytes] = ()
 
 
 def publish(link: Link, keys: Keys, instance: str, settings: Settings, page: PageCall) -> int:
@@ -139,7 +145,7 @@ def publish(link: Link, keys: Keys, instance: str, settings: Settings, page: Pag
 
 
 def next_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: TurnCall) -> Claimed:
-    """Complete, fail, give back and claim, in one step. See next.lua."""
+    """Complete, fail, delay, give back and claim, in one step. See next.lua."""
     claimed = begin_turn(link, keys, instance, settings, turn)()
     if claimed.foreign is not None:
         raise foreign.in_the_way(keys, claimed.foreign)
@@ -148,13 +154,16 @@ def next_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: T
 
 def begin_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: TurnCall) -> Callable[[], Claimed]:
     """Send it; what is answered waits for the answer. Nothing else may go over the link meanwhile."""
-    values: list[Value] = []
-    for kind, tally in turn.kinds.items():
-        values += (kind, tally.want, tally.completed, tally.failed)
+    kinds, written = dict(turn.kinds), dict[str, int]()
+    runs: list[Value] = []
     for run in turn.runs:
-        values += ("back" if run.is_back else "done", run.place, run.length, run.id, len(run.failures))
-        for failure in run.failures:
-            values += failure
+        runs += ("back" if run.is_back else "done", run.place, run.length, run.id, len(run.specials))
+        for special in run.specials:
+            fate, told = _told(special, kinds, written)
+            runs += (special.place, special.id, fate, len(told), *told)
+    values: list[Value] = []
+    for kind, tally in kinds.items():
+        values += (kind, tally.want, tally.completed, tally.failed, tally.retried)
     answer = NEXT.begin(
         link,
         keys={
@@ -168,6 +177,7 @@ def begin_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: 
             "errors_by_time": keys.errors_by_time,
             "paused": keys.paused,
             "log": keys.log,
+            "kinds": keys.kinds,
         },
         args={
             "id": instance,
@@ -175,20 +185,41 @@ def begin_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: 
             "stamp": turn.stamp,
             "heartbeat_ms": settings.heartbeat_ms,
             "max_attempts": settings.max_attempts,
-            "kinds_count": len(turn.kinds),
+            "kinds_count": len(kinds),
             "runs_count": len(turn.runs),
         },
-        more_keys=keys.of_kinds(turn.kinds),
-        more_args=values,
+        more_keys=[*keys.of_kinds(kinds), *written],
+        more_args=values + runs,
     )
     return lambda: _claimed(answer())
+
+
+def _told(special: Special, kinds: dict[str, Tally], written: dict[str, int]) -> tuple[str, Sequence[Value]]:
+    """The fate of a message, and what there is to say of it. Kinds published to and keys written to are added to the others.
+
+    Args:
+        written: key to its place among those that are written.
+    """
+    if isinstance(special, FailedMessage):
+        return "failed", (special.details,)
+    if isinstance(special, RetriedMessage):
+        return "retried", (special.after_ms,)
+    told: list[Value] = [len(special.writes)]
+    for command, key, arguments in special.writes:
+        told += (command, written.setdefault(key, len(written)), len(arguments), *arguments)
+    told.append(len(special.messages))
+    for kind, envelope, delay_ms in special.messages:
+        kinds.setdefault(kind, Tally())
+        told += (delay_ms, envelope)
+    return "committed", told
 
 
 def _claimed(reply: list[Any]) -> Claimed:
     answer = replies.word(reply, "next", "OK", "AGAIN", "FOREIGN")
     if answer == "FOREIGN":
-        return Claimed(replies.text(reply[1]), [], {}, hold=False, again=False, foreign=replies.text(reply[2]))
-    _, stamp, envelopes, attempts, hold = reply
+        stamp, key = replies.text(reply[1]), replies.text(reply[2])
+        return Claimed(stamp, [], {}, hold=False, again=False, foreign=key, refused=reply[3])
+    _, stamp, envelopes, attempts, hold, refused = reply
     counted = iter(attempts)
     return Claimed(
         stamp=replies.text(stamp),
@@ -198,4 +229,5 @@ def _claimed(reply: list[Any]) -> Claimed:
         },
         hold=bool(hold),
         again=answer == "AGAIN",
+        refused=refused,
     )

@@ -10,7 +10,7 @@ from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.script import Script, Value
 
-PROTOCOL = 2
+PROTOCOL = 3
 """The version of keys, envelopes and scripts together. An instance never speaks to a namespace of another one."""
 
 JOIN, BEAT, LEAVE, RECLAIM = Script("join"), Script("beat"), Script("leave"), Script("reclaim")
@@ -165,6 +165,7 @@ def beat(
             "totals": keys.totals,
             "paused": keys.paused,
             "log": keys.log,
+            "attempts": keys.attempts,
         },
         args={
             "id": who.id,
@@ -178,6 +179,7 @@ def beat(
             "claim_lease_ms": settings.claim_lease_ms,
             "channel": keys.alive,
             "tag": tag,
+            "max_attempts": settings.max_attempts,
         },
         more_keys=keys.of_kinds(who.kinds),
         more_args=who.kinds,

@@ -142,9 +142,13 @@ def namespaces(link: Link) -> list[str]:
     return sorted(name.decode(errors="backslashreplace") for name in found)
 
 
-def purge(link: Link, keys: Keys) -> int:
-    """Remove a namespace; answers how many keys there were."""
-    found = keys_of(link, keys)
+def purge(link: Link, keys: Keys, *, data: bool = False) -> int:
+    """Remove a namespace; answers how many keys there were.
+
+    Args:
+        data: also what was written along with messages. It is the users' own, and often what they did the work for.
+    """
+    found = [key for key in keys_of(link, keys) if data or not keys.is_data(key)]
     if not found:
         return 0
     # And what instances at work may make meanwhile: messages without a namespace would be left behind.

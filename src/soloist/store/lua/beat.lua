@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- A sign of life, and with it everything that follows from who is alive: extends the caller's presence and the term
 -- that it names, keeps the marks of the last wills and the line of successors, elects, and says whom to reclaim.
--- Safe to repeat: nothing here is counted but the loss of a term.
+-- What was delayed and is due waits like the others from now on. Safe to repeat: nothing is counted but the loss of a term.
 --
 -- KEYS
 --   instances  zset    id -> deadline, server ms
@@ -14,7 +14,8 @@
 --   totals     hash
 --   paused     hash    kind:NAME -> 1
 --   log        stream
---   ...        lists   pending, again, suspect, bell of each kind
+--   attempts   hash
+--   ...        lists   pending, again, suspect, bell, delayed (zset) of each kind
 -- ARGV
 --   id              text
 --   role            text  instance | drainer
@@ -27,6 +28,7 @@
 --   claim_lease_ms  int
 --   channel         text  what the channels of the wills begin with
 --   tag             text  tag of the term, should it be elected now
+--   max_attempts    int
 --   ...             text  the kinds that it handles
 -- REPLY
 --   OK now_ms role place next_ms instances gone term
@@ -35,22 +37,25 @@
 --        gone: whom to reclaim; term: all fields, if elected
 --   SUPERSEDED   its presence is gone: be reborn
 local instances, drainers, wills, line, instance = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local term_key, totals, paused, log = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local term_key, totals, paused, log, attempts = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local id, role, named, may_generate, busy = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1', ARGV[5] == '1'
 local will_number, heartbeat_ms, lease_ms = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
-local claim_lease_ms, channel, tag = tonumber(ARGV[9]), ARGV[10], ARGV[11]
-local names = { unpack(ARGV, 12) }
+local claim_lease_ms, channel, tag, max_attempts = tonumber(ARGV[9]), ARGV[10], ARGV[11], tonumber(ARGV[12])
+local names = { unpack(ARGV, 13) }
 -- include: clock
 -- include: wills
 -- include: judge
+-- include: chunks
 -- include: kinds
 -- include: types
 -- include: log
 -- include: elect
 -- include: line
 -- include: look
-local lists = kind_lists(10, names)
-meet({ totals, paused }, { drainers }, log, lists) -- the others are read below, before the first write
+-- include: attempts
+-- include: delayed
+local lists = kind_lists(11, names)
+meet({ totals, paused, attempts }, { drainers }, log, lists) -- the others are read below, before the first write
 
 local presence = role == 'drainer' and drainers or instances
 local heard = read_heard(instance)
@@ -113,6 +118,8 @@ local interval = fast and heartbeat_ms or math.max(heartbeat_ms, math.floor(leas
 redis.call('ZADD', presence, now + claim_lease_ms, id)
 redis.call('HSET', instance, 'beat', now, 'since', heard.since, 'will', will_number, 'will_since', heard.will_since)
 write_will(wills, id, { has = subscribed, interval = interval, zero = 0, lease = claim_lease_ms })
+local due = move_due(names, lists, attempts, max_attempts)
 ring_for_work(names, lists, paused)
+wake = math.min(wake, fast and due or math.max(due, heartbeat_ms)) -- not all of many idle ones at the same moment
 if place == 2 then wake = math.min(wake, midway(places[1], heartbeat_ms)) end
 return { 'OK', now, answer, place, math.max(1, math.min(interval, wake)), redis.call('ZCARD', instances), gone, elected }

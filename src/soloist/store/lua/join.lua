@@ -20,7 +20,7 @@
 --   errors          hash
 --   errors_by_time  zset
 --   history         stream
---   ...             lists   pending, again, suspect, bell of each kind that it handles
+--   ...             lists   pending, again, suspect, bell, delayed (zset) of each kind that it handles
 -- ARGV
 --   id              text  the new id
 --   number          int   the number to keep (a rebirth), 0 for a new one, -1 for none (a drainer)

@@ -15,7 +15,7 @@
 --   errors          hash
 --   errors_by_time  zset
 --   log             stream
---   ...             lists   pending, again, suspect, bell of each kind
+--   ...             lists   pending, again, suspect, bell, delayed (zset) of each kind
 -- ARGV
 --   id            text
 --   max_attempts  int

@@ -4,7 +4,7 @@
 -- KEYS
 --   paused  hash    kind:NAME -> 1
 --   log     stream
---   ...     lists   pending, again, suspect, bell of each kind
+--   ...     lists   pending, again, suspect, bell, delayed (zset) of each kind
 -- ARGV
 --   pause  int   1: pause, 0: resume
 --   ...    text  the kinds

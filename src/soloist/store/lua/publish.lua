@@ -11,7 +11,7 @@
 --   totals     hash
 --   kinds      set
 --   log        stream
---   ...        lists  pending, again, suspect, bell of each kind in the page
+--   ...        lists  pending, again, suspect, bell, delayed (zset) of each kind in the page
 -- ARGV
 --   id           text
 --   term         int
@@ -63,7 +63,8 @@ end
 local total = #envelopes - offset
 if call ~= applied + 1 or first ~= seq + 1 then return superseded() end
 for _, name in ipairs(names) do
-  local waiting = redis.call('LLEN', lists[name].pending) + redis.call('LLEN', lists[name].again)
+  local of = lists[name]
+  local waiting = redis.call('LLEN', of.pending) + redis.call('LLEN', of.again) + redis.call('ZCARD', of.delayed)
   if waiting >= max_pending then return { 'FULL', waiting } end
 end
 

@@ -18,7 +18,7 @@
 --   totals          hash
 --   log             stream
 --   judge           hash    the instance hash of the one that judges
---   ...             lists   pending, again, suspect, bell of each kind
+--   ...             lists   pending, again, suspect, bell, delayed (zset) of each kind
 -- ARGV
 --   id            text  the victim
 --   judge_id      text

@@ -8,7 +8,7 @@
 --   errors_by_time  zset
 --   totals          hash
 --   log             stream
---   ...             lists  pending, again, suspect, bell of each kind
+--   ...             lists  pending, again, suspect, bell, delayed (zset) of each kind
 -- ARGV
 --   ids_count  int   how many records
 --   ...        text  of each the message id and the time of its failure, server us; then the kinds

@@ -8,7 +8,7 @@
 --   totals     hash
 --   log        stream
 --   history    stream  one entry a second, for an hour
---   ...        lists   pending, again, suspect, bell of each kind
+--   ...        lists   pending, again, suspect, bell, delayed (zset) of each kind
 -- ARGV
 --   id    text
 --   term  int   the term that the caller plays
@@ -36,7 +36,7 @@ if tonumber(held[3] or 0) == second then return { 'OK' } end
 local pending, oldest = 0, now
 for _, name in ipairs(names) do
   local of = lists[name]
-  pending = pending + work_in(of)
+  pending = pending + pending_in(of)
   oldest = math.min(oldest, tonumber(string.match(head_of(of), '^[^ ]+ [^ ]+ [^ ]+ (%d+) ') or now))
 end
 local of = redis.call('HMGET', totals, 'published', 'completed', 'failed', 'reclaimed', 'superseded:publish',

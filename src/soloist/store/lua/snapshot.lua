@@ -13,7 +13,7 @@
 --   kinds      set
 --   paused     hash
 --   ...        per instance: instance hash, claimed list; per drainer: instance hash, drained hash; per kind:
---              pending, again, suspect, bell
+--              pending, again, suspect, bell, delayed
 -- ARGV
 --   instances_count  int
 --   drainers_count   int
@@ -58,7 +58,7 @@ local seen_kinds = {}
 local lists = kind_lists(next_key, given[3])
 for i, name in ipairs(given[3]) do
   local of = lists[name]
-  seen_kinds[i] = { name, work_in(of), string.sub(head_of(of), 1, 256), redis.call('HEXISTS', paused, 'kind:' .. name) }
+  seen_kinds[i] = { name, pending_in(of), string.sub(head_of(of), 1, 256), redis.call('HEXISTS', paused, 'kind:' .. name) }
 end
 return { 'OK', now, redis.call('HGETALL', meta), redis.call('HGETALL', term), redis.call('HGETALL', totals),
   redis.call('HGETALL', line), redis.call('HLEN', errors), seen_instances, seen_drainers, seen_kinds }

@@ -19,14 +19,14 @@ local function write_attempts(attempts, id, of)
   redis.call('HSET', attempts, id, string.format('%.0f %.0f %.0f %.0f', of.deaths, of.retries, of.since, of.hold))
 end
 local function is_suspect(of, max_attempts) return of ~= nil and of.deaths >= max_attempts - 1 end
--- Given back: to the head of the list it came from, in the old order, deaths unchanged.
+-- Given back: to the head of the list it came from, in the old order, deaths and retries unchanged.
 local function give_back(lists, attempts, envelopes, max_attempts)
   local ids, heads = ids_of(envelopes), {}
   local known = read_attempts(attempts, ids)
   for i, envelope in ipairs(envelopes) do
     local of, entry = lists[kind_of(envelope)], known[ids[i]]
     local list = of.pending
-    if is_suspect(entry, max_attempts) then list = of.suspect elseif entry and entry.deaths > 0 then list = of.again end
+    if is_suspect(entry, max_attempts) then list = of.suspect elseif entry then list = of.again end
     heads[list] = heads[list] or {}
     table.insert(heads[list], envelope)
   end

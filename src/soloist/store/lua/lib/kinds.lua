@@ -1,9 +1,10 @@
--- The lists of each kind, from the tail of KEYS: pending, again, suspect, bell of each, in the order of the names.
+-- The keys of each kind, from the tail of KEYS: pending, again, suspect, bell, delayed of each, in the order of the names.
 local function kind_lists(first_key, names)
   local lists = {}
   for i, name in ipairs(names) do
-    local at = first_key + 4 * (i - 1)
-    lists[name] = { pending = KEYS[at], again = KEYS[at + 1], suspect = KEYS[at + 2], bell = KEYS[at + 3] }
+    local at = first_key + 5 * (i - 1)
+    lists[name] = { pending = KEYS[at], again = KEYS[at + 1], suspect = KEYS[at + 2], bell = KEYS[at + 3],
+      delayed = KEYS[at + 4] }
   end
   return lists
 end
@@ -19,15 +20,23 @@ local function ids_of(envelopes)
   return ids
 end
 local function kind_of(envelope) return string.match(envelope, '^[^ ]+ ([^ ]+) ') end
+-- By number; what handlers have published has numbers of its own, so where two are the same the order stays.
 local function in_order(envelopes)
-  local numbers = {}
-  for _, envelope in ipairs(envelopes) do numbers[envelope] = tonumber(string.match(envelope, '^(%d+)')) or 0 end
-  table.sort(envelopes, function(one, other) return numbers[one] < numbers[other] end)
+  local numbers, places = {}, {}
+  for i, envelope in ipairs(envelopes) do
+    numbers[envelope], places[envelope] = tonumber(string.match(envelope, '^(%d+)')) or 0, i
+  end
+  table.sort(envelopes, function(one, other)
+    if numbers[one] == numbers[other] then return places[one] < places[other] end
+    return numbers[one] < numbers[other]
+  end)
   return envelopes
 end
 local function work_in(of)
   return redis.call('LLEN', of.pending) + redis.call('LLEN', of.again) + redis.call('LLEN', of.suspect)
 end
+-- What is delayed is pending, too, but no work yet.
+local function pending_in(of) return work_in(of) + redis.call('ZCARD', of.delayed) end
 local function head_of(of) return redis.call('LINDEX', of.again, 0) or redis.call('LINDEX', of.pending, 0) or '' end
 -- The bell is a hint with at most one token: the claim is the truth.
 local function ring(of)

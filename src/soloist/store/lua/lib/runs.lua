@@ -1,14 +1,16 @@
 -- Parts of `next`: what leaves the caller's hands, told by its places in `claimed`.
--- A run is what lies side by side there: `first` and `last` are places, from 0; `id` is that of its first message.
+-- A run is what lies side by side there: `first` and `last` are places, from 0; `id` is that of its first message. Its
+-- specials are those of which there is more to say than that they are completed; `at` is where that begins in `values`.
 local function read_runs(values, at, many)
   local runs = {}
   for i = 1, many do
-    local what, first, length, id, failed = unpack(values, at, at + 4)
-    local run = { what = what, first = tonumber(first), last = first + length - 1, id = id, failed = {} }
+    local what, first, length, id, specials = unpack(values, at, at + 4)
+    local run = { what = what, first = tonumber(first), last = first + length - 1, id = id, specials = {} }
     at = at + 5
-    for j = 1, tonumber(failed) do
-      run.failed[j] = { place = tonumber(values[at]), id = values[at + 1], details = values[at + 2] }
-      at = at + 3
+    for j = 1, tonumber(specials) do
+      local place, special_id, fate, told = unpack(values, at, at + 3)
+      run.specials[j] = { place = tonumber(place), id = special_id, fate = fate, at = at + 4 }
+      at = at + 4 + told
     end
     runs[i] = run
   end
@@ -20,25 +22,27 @@ local function envelope_at(claimed, place, id)
 end
 -- Whether all of it stands where the caller says, nothing is named twice, and as many are named as are counted.
 local function fit(runs, claimed, groups)
-  local free, held, done, failed = 0, redis.call('LLEN', claimed), 0, 0
+  local free, held, done, fates = 0, redis.call('LLEN', claimed), 0, { failed = 0, retried = 0, committed = 0 }
   for _, run in ipairs(runs) do
     if run.first < free or run.last < run.first or run.last >= held then return false end
     if not envelope_at(claimed, run.first, run.id) then return false end
-    if run.what ~= 'done' and (run.what ~= 'back' or #run.failed > 0) then return false end
+    if run.what ~= 'done' and (run.what ~= 'back' or #run.specials > 0) then return false end
     local open = run.first
-    for _, failure in ipairs(run.failed) do
-      failure.envelope = envelope_at(claimed, failure.place, failure.id)
-      if not failure.envelope or failure.place < open or failure.place > run.last then return false end
-      open = failure.place + 1
+    for _, special in ipairs(run.specials) do
+      special.envelope = envelope_at(claimed, special.place, special.id)
+      if not special.envelope or special.place < open or special.place > run.last then return false end
+      if not fates[special.fate] then return false end
+      open, fates[special.fate] = special.place + 1, fates[special.fate] + 1
     end
     if run.what == 'done' then done = done + run.last - run.first + 1 end
-    free, failed = run.last + 1, failed + #run.failed
+    free = run.last + 1
   end
   for _, group in ipairs(groups) do
-    if group.completed < 0 or group.failed < 0 then return false end
-    done, failed = done - group.completed - group.failed, failed - group.failed
+    if group.completed < 0 or group.failed < 0 or group.retried < 0 then return false end
+    done = done - group.completed - group.failed - group.retried
+    fates.failed, fates.retried = fates.failed - group.failed, fates.retried - group.retried
   end
-  return done == 0 and failed == 0
+  return done == 0 and fates.failed == 0 and fates.retried == 0
 end
 local function envelopes_in(runs, what, claimed)
   local envelopes = {}

@@ -9,5 +9,6 @@ local function meet(hashes, zsets, stream, lists)
     redis.call('LLEN', of.again)
     redis.call('LLEN', of.suspect)
     redis.call('LLEN', of.bell)
+    redis.call('ZCARD', of.delayed)
   end
 end

@@ -1,6 +1,7 @@
--- Kinds of messages whose lists were not given: the caller is told, and repeats with them.
-local function unknown_kinds(envelopes, lists)
-  local missing, seen = {}, {}
+-- Kinds of messages whose lists were not given, behind those `missing` already: the caller is told, and repeats with them.
+local function unknown_kinds(envelopes, lists, missing)
+  local seen = {}
+  missing = missing or {}
   for _, envelope in ipairs(envelopes) do
     local kind = kind_of(envelope)
     if not lists[kind] and not seen[kind] then
