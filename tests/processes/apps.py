@@ -12,7 +12,7 @@ import time
 from itertools import count
 from pathlib import Path
 
-from soloist import App, Message, Reject
+from soloist import App, Message, Msg, Page, Reject, Source
 
 FOLDER = Path(os.environ.get("FOLDER", "."))
 
@@ -172,6 +172,61 @@ batched.generator(every=0.005)(draw)
 def reject_all(messages: list[Message]) -> None:
     for message in messages:
         message.reject("as always")
+
+
+summing = App("summing", generator_handles=False)
+"""Numbers from 1 on until there is a file `enough`; each handler adds them up in Redis, along with its messages."""
+
+SUMMED = ("inline", "tasks", "batches")
+
+
+@summing.source(every=0.01)
+def numbers(source: Source[None, int]) -> Page[int] | None:
+    done = source.cursor or 0
+    if (FOLDER / "enough").exists():
+        return None
+    return Page([Msg(SUMMED[number % 3], str(number)) for number in range(done + 1, done + 6)], cursor=done + 5)
+
+
+def add(message: Message) -> None:
+    message.commit.incrby(message.key_for("sum"), int(message.body))
+
+
+@summing.handler("inline")
+def add_one(message: Message) -> None:
+    add(message)
+    time.sleep(0.002)
+
+
+@summing.handler("tasks", concurrency=5)
+async def add_beside_others(message: Message) -> None:
+    add(message)
+    await asyncio.sleep(0.01)
+
+
+@summing.handler("batches", batch=10, linger=0.02)
+def add_many(messages: list[Message]) -> None:
+    for message in messages:
+        add(message)
+    time.sleep(0.01)
+
+
+healing = App("healing", generator_handles=False)
+"""The first attempt raises, the second ends its process, the third works."""
+
+
+@healing.source(every=0.01)
+def patients(source: Source[None, int]) -> Page[int] | None:
+    return None if source.cursor else Page([Msg("patient", "one")], cursor=1)
+
+
+@healing.handler("patient", retries=1, backoff=0.01)
+def heal(message: Message) -> None:
+    note("attempt", message.body, message.attempt)
+    if message.attempt == 1:
+        raise RuntimeError("not at once")
+    if message.attempt == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 slow = App("slow", generator_handles=False)
