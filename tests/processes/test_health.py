@@ -120,7 +120,7 @@ def test_a_source_that_fails_or_does_not_return_is_named(crew: Crew, check: Chec
 def test_a_heart_that_came_late_is_named(crew: Crew) -> None:
     """One call of `re` held the interpreter lock."""
     crew.start("tests.processes.apps:locking")
-    crew.start("tests.processes.apps:locking", environment={"LOCK_SECONDS": "1"})
+    crew.start("tests.processes.apps:locking", environment={"LOCK_SECONDS": "2"})
 
     def late() -> list[Any]:
         return [each.late_ms for each in crew.snapshot().instances if each.number == 2 and each.late_ms]
