@@ -174,10 +174,10 @@ class App(Runs):
         for kind in kinds:
             if kind not in self.handlers:
                 meant = "".join(
-                    f"did you mean {each}? " for each in difflib.get_close_matches(kind, self.handlers, n=1)
+                    f"Did you mean {each}? " for each in difflib.get_close_matches(kind, self.handlers, n=1)
                 )
                 known = ", ".join(self.handlers) or "none"
-                raise UsageError(f"{self.where} has no handler for the kind {kind!r}; {meant}It has: {known}.")
+                raise UsageError(f"{self.where} has no handler for the kind {kind!r}. {meant}It has: {known}.")
         narrowed = copy.copy(self)
         narrowed.handlers = {kind: declared for kind, declared in self.handlers.items() if kind in kinds}
         return narrowed

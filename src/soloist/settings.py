@@ -243,8 +243,8 @@ def from_code(values: Mapping[str, Any], where: str) -> dict[str, Any]:
     """
     for name in values:
         if name not in KNOWN:
-            meant = "".join(f"did you mean {each}? " for each in difflib.get_close_matches(name, KNOWN, n=1))
-            raise UsageError(f"{where}: there is no setting {name!r}; {meant}Known are {', '.join(KNOWN)}.")
+            meant = "".join(f"Did you mean {each}? " for each in difflib.get_close_matches(name, KNOWN, n=1))
+            raise UsageError(f"{where}: there is no setting {name!r}. {meant}Known are {', '.join(KNOWN)}.")
     return {
         name: check(name, value, f"{where}: {name}") if name in NAMES else _word(value, f"{where}: {name}")
         for name, value in values.items()

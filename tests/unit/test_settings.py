@@ -442,7 +442,7 @@ def test_none_in_code_says_nothing() -> None:
         ({"lease": "soon"}, "App 'orders' .test_settings.py, line .*: lease: 'soon' is not allowed; write 0.2 to 3600"),
         ({"concurrency": 0}, "concurrency: 0 is out of range; allowed is 1 to 10000"),
         ({"max_attempts": True}, "max_attempts: True is not allowed"),
-        ({"leese": 1}, "there is no setting 'leese'; did you mean lease"),
+        ({"leese": 1}, "there is no setting 'leese'. Did you mean lease"),
         ({"url": 7}, "url: 7 must be text"),
     ],
 )

@@ -29,15 +29,15 @@ def own_app(where: str, demo: dict[str, Any]) -> "App":
         raise UsageError(f"{where!r} names a file: write its module, {meant}:{attribute or 'app'}.")
     module = _imported(where, module_name)
     if not attribute:
-        raise UsageError(f"{where!r} is not MODULE:APP; {_instead(module)}")
+        raise UsageError(f"{where!r} is not MODULE:APP. {_instead(module)}")
     try:
         found = getattr(module, attribute)
     except AttributeError:
         raise UsageError(
-            f"{where}: module {module_name!r} has no {attribute!r}; {_instead(module, attribute)}"
+            f"{where}: module {module_name!r} has no {attribute!r}. {_instead(module, attribute)}"
         ) from None
     if not isinstance(found, App):
-        raise UsageError(f"{where}: {attribute!r} is a {type(found).__name__}, not a soloist.App; {_instead(module)}")
+        raise UsageError(f"{where}: {attribute!r} is a {type(found).__name__}, not a soloist.App. {_instead(module)}")
     return found
 
 
@@ -62,12 +62,12 @@ def _instead(module: ModuleType, attribute: str = "") -> str:
     names = [name for name, value in vars(module).items() if isinstance(value, App)]
     if not names:
         return (
-            f'there is no App in {module.__name__}: write `app = App("{module.__name__.rpartition(".")[2]}")` into it.'
+            f'There is no App in {module.__name__}: write `app = App("{module.__name__.rpartition(".")[2]}")` into it.'
         )
     if len(names) == 1:
-        return f"write {module.__name__}:{names[0]}."
+        return f"Write {module.__name__}:{names[0]}."
     meant = difflib.get_close_matches(attribute, names, n=1)
-    said = f"did you mean {module.__name__}:{meant[0]}? " if meant else ""
+    said = f"Did you mean {module.__name__}:{meant[0]}? " if meant else ""
     return f"{said}Its Apps are {', '.join(names)}."
 
 
