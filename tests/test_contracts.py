@@ -55,7 +55,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "source": set(),
     "fitting": {"errors"},
     "declared": {"errors", "fitting", "source"},
-    "app": {"declared", "errors", "message", "store"},
+    "around": {"declared", "errors", "fitting"},
+    # `app.run` and `app.start` reach up to what runs an App; all of that is imported when they are called.
+    "app": {"around", "declared", "errors", "fitting", "message", "running", "settings", "store"},
     "demo": {"app", "errors", "message"},
     "error_store": {"message", "store"},
     "inspector": {"store"},

@@ -98,10 +98,11 @@ def declare_handler(
     return DeclaredHandler(kind, fit, concurrency, timeout, retries, backoff, batch or 0, linger)
 
 
-def require_function(given: Any, decorator: str) -> None:
+def require_function(given: Any, decorator: str, where: str = "") -> None:
     """What is decorated must be something that can be called."""
     if not callable(given):
-        raise UsageError(f"@{decorator} is put above a function, not above {given!r}.")
+        place = f" ({where})" if where else ""
+        raise UsageError(f"@{decorator} is put above a function, not above {given!r}{place}.")
 
 
 def _is_within(value: Any, least: float) -> bool:

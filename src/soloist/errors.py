@@ -11,6 +11,7 @@ SoloistError                     exit code
 │   │       └── Denied           3    … a permission
 │   ├── UnfitServer              3    … for good: too old, evicting, read-only
 │   └── EmbeddedServerError      3    the embedded server cannot be started
+├── Stuck                        1    a handler hangs: this process has to be started anew
 ├── OutputError                  4    the output cannot be written
 └── Defect                       70   a mistake of ours
 
@@ -86,6 +87,12 @@ class UnfitServer(ServerError):
 
 class EmbeddedServerError(ServerError):
     """The embedded server cannot be found or started."""
+
+
+class Stuck(SoloistError):
+    """A handler did not come back in its time. Its thread cannot be ended, so the instance has left: start a new process."""
+
+    exit_code = 1
 
 
 class OutputError(SoloistError):

@@ -1,9 +1,11 @@
 """A user's function and what it wants to be given: parameters that it does not name are left out."""
 
 import inspect
+import sys
 from collections.abc import Callable
 from enum import Enum, auto
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from soloist.errors import UsageError
@@ -75,6 +77,14 @@ def place_of(function: Callable[..., Any]) -> str:
     name = getattr(plain, "__name__", None) or repr(function)
     code = getattr(plain, "__code__", None) or getattr(type(plain).__call__, "__code__", None)
     return f"{name} ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code else name
+
+
+def here() -> str:
+    """File and line of the user's code that called us; empty if nobody but ourselves did."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - inspect.stack() reads every file on the way
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in (__package__, "contextlib"):
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).name}, line {frame.f_lineno}" if frame is not None else ""
 
 
 def flavour_of(function: Callable[..., Any]) -> Flavour:

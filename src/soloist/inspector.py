@@ -144,6 +144,10 @@ class Inspector:
         self._keys = Keys(namespace)
         self._found: Found | None = None
 
+    def close(self) -> None:
+        """Let the connection go; the next look makes a new one."""
+        self._link.close()
+
     def snapshot(self) -> Snapshot:
         seen = snapshot(self._link, self._keys, self._found)
         self._found = seen.found

@@ -7,10 +7,10 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self, TypedDict
 
 from soloist.errors import UsageError
 
@@ -197,6 +197,22 @@ class Settings:
 NAMES = tuple(each.name for each in fields(Settings))
 """The settings above; url and namespace are read from the same places, but belong to the connection."""
 
+
+class Given(TypedDict, total=False):
+    """The settings above as they may be written in code, for the type checker. None: nothing is said."""
+
+    lease: float | None
+    claim_lease: float | None
+    heartbeat: float | None
+    batch: int | Literal["auto"] | None
+    concurrency: int | None
+    timeout: float | Literal["none"] | None
+    max_pending: int | None
+    max_attempts: int | None
+    max_body: int | str | None
+    stop_timeout: float | None
+
+
 CONNECTION_NAMES = ("url", "namespace")
 KNOWN = (*NAMES, *CONNECTION_NAMES)
 OTHER_VARIABLES = ("home", "server", "embedded_linger")
@@ -225,6 +241,23 @@ def check(name: str, value: Any, where: str) -> Any:
     if not meta["least"] <= parsed <= meta["most"]:
         raise UsageError(f"{where}: {value!r} is out of range; allowed is {allowed(name)}.")
     return parsed
+
+
+def from_code(values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Settings that somebody's program says; None is as if nothing were said.
+
+    Args:
+        where: who says it, for the sentence about what is wrong with it.
+    """
+    for name in values:
+        if name not in KNOWN:
+            meant = "".join(f"Did you mean {each}? " for each in difflib.get_close_matches(name, KNOWN, n=1))
+            raise UsageError(f"{where}: there is no setting {name!r}. {meant}Known are {', '.join(KNOWN)}.")
+    return {
+        name: check(name, value, f"{where}: {name}") if name in NAMES else _word(value, f"{where}: {name}")
+        for name, value in values.items()
+        if value is not None
+    }
 
 
 def from_file(path: Path) -> dict[str, Any]:
@@ -313,20 +346,18 @@ def _is_there(path: Path) -> bool:
         return False  # a folder that may not be looked into
 
 
-def together(values: Mapping[str, Any], flags: Collection[str] = (), config: str | None = None) -> Settings:
+def together(values: Mapping[str, Any], place: Callable[[str], str]) -> Settings:
     """Settings of values that came from several places; if they do not fit each other, the places are named.
 
     Args:
         values: checked each by itself.
-        flags: the names of those that were given as flags; the others are from `gather`.
-        config: the file that was named.
+        place: where the value of a setting is from.
     """
     try:
         return Settings(**values)
     except UsageError as error:
         names = [name for name in values if re.search(rf"\b{name}\b", str(error))]
-        places = [f"--{name.replace('_', '-')}" if name in flags else origin(name, config) for name in names]
-        raise UsageError(f"{error} (From {'; '.join(places)}.)") from None
+        raise UsageError(f"{error} (From {'; '.join(map(place, names))}.)") from None
 
 
 def _word(value: Any, where: str) -> str:

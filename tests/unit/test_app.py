@@ -124,3 +124,72 @@ def test_a_generator_handles_too_unless_told_otherwise() -> None:
     """In an App of one's own; the default application says otherwise."""
     assert App("orders").generator_handles
     assert not App("orders", generator_handles=False).generator_handles
+
+
+def test_an_app_with_nothing_to_do_is_named_with_its_place() -> None:
+    """And what to write instead."""
+    with pytest.raises(UsageError, match=r"App 'orders' \(test_app.py, line \d+\) has neither .*@app.handler"):
+        App("orders").check()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"lifespan": 7}, r"App 'orders' \(test_app.py, line \d+\): lifespan=7 is not possible; write a function"),
+        ({"generator_handles": "no"}, "generator_handles='no' is not possible; write True or False"),
+    ],
+)
+def test_what_an_app_is_made_of_is_checked_at_once(given: dict[str, Any], says: str) -> None:
+    """Where it stands, not in the middle of a run."""
+    with pytest.raises(UsageError, match=says):
+        App("orders", **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"concurrency": 0}, r"handle \(test_app.py, line \d+\): concurrency=0 is not possible; write 1 to 10000"),
+        ({"concurrency": "many"}, "concurrency='many' is not possible"),
+        ({"timeout": -1}, "timeout=-1 is not possible; write some seconds"),
+        ({"batch": 0}, "batch=0 is not possible; write 1 to 100000"),
+        ({"linger": 1}, "linger=1 is not possible; write it with batch"),
+    ],
+)
+def test_a_handler_that_is_declared_wrongly_is_named_with_its_place(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        App("orders").handler("mail", **given)(handle)
+
+
+@pytest.mark.parametrize("decorator", ["handler", "source", "around"])
+def test_only_functions_are_decorated(decorator: str) -> None:
+    app = App("orders")
+    decorate = {"handler": app.handler("mail"), "source": app.source(every=1), "around": app.around}[decorator]
+
+    with pytest.raises(UsageError, match=rf"@orders.{decorator}.* is put above a function, not above 7 \(test_app.py"):
+        decorate(7)  # type: ignore[type-var]  # that is the point
+
+
+def test_an_app_can_be_narrowed_to_some_kinds() -> None:
+    """`--kinds`: the same App, its sources too, with fewer handlers; the App itself stays as it is."""
+    app = App("orders")
+    app.generator(every=1)(produce)
+    for kind in ("mail", "invoice", "parcel"):
+        app.handler(kind)(handle)
+
+    narrowed = app.only(["parcel", "mail"])
+
+    assert list(narrowed.handlers) == ["mail", "parcel"]
+    assert (narrowed.name, narrowed.sources) == (app.name, app.sources)
+    assert list(app.handlers) == ["mail", "invoice", "parcel"]
+
+
+def test_a_kind_that_nobody_handles_is_refused_with_those_that_there_are() -> None:
+    """A misspelt one would wait for ever."""
+    app = App("orders")
+    app.handler("invoice")(handle)
+    app.handler("mail")(handle)
+
+    with pytest.raises(UsageError, match=r"no handler for the kind 'invoce'. Did you mean invoice\? It has: invoice"):
+        app.only(["mail", "invoce"])
+    with pytest.raises(UsageError, match=r"no handler for the kind ''\. It has: invoice, mail"):
+        app.only([""])

@@ -1,4 +1,4 @@
-"""cli/connection.py: which server and which namespace the options come to."""
+"""target.py, cli/connection.py: which server and which namespace the options come to."""
 
 import os
 from pathlib import Path
@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from soloist import App, target
 from soloist import settings as all_settings
-from soloist.cli import connection
-from soloist.cli.connection import CONNECTION, Target, option_name, resolve
+from soloist.cli.connection import CONNECTION, flags, option_name
 from soloist.errors import UsageError
 from soloist.settings import NAMES
 from soloist.store.server import Server
+from soloist.target import Target, resolve
 
 
 @pytest.fixture(autouse=True)
@@ -20,12 +21,16 @@ def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for variable in [name for name in os.environ if name.startswith(all_settings.ENVIRONMENT_PREFIX)]:
         monkeypatch.delenv(variable)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(connection, "_embedded", lambda: Server("redis://stand-in:1"))
+    monkeypatch.setattr(target, "_embedded", lambda: Server("redis://stand-in:1"))
 
 
-def target_of(app_name: str | None = None, *, needs_connection: bool = False, **given: Any) -> Target:
+def target_of(name: str | None = None, *, needs_connection: bool = False, **given: Any) -> Target:
+    return target_of_app(App(name) if name else None, needs_connection=needs_connection, **given)
+
+
+def target_of_app(app: App | None, *, needs_connection: bool = False, **given: Any) -> Target:
     nothing = dict.fromkeys([*map(option_name, CONNECTION), *NAMES])
-    return resolve({**nothing, **given}, app_name, needs_connection=needs_connection)
+    return resolve(flags({**nothing, **given}), app, needs_connection=needs_connection)
 
 
 @pytest.mark.parametrize(
@@ -46,10 +51,10 @@ def target_of(app_name: str | None = None, *, needs_connection: bool = False, **
 )
 def test_the_server_is_named_in_several_ways(given: dict[str, Any], where: str) -> None:
     """--url, --addr, or any one of --host, --port and --db: the rest is localhost, 6379, 0."""
-    target = target_of(**given)
+    goal = target_of(**given)
 
-    assert target.where == where
-    assert not target.embedded
+    assert goal.where == where
+    assert not goal.embedded
 
 
 @pytest.mark.parametrize(
@@ -132,3 +137,28 @@ def test_a_bad_url_names_the_file_that_it_came_from() -> None:
 
     with pytest.raises(UsageError, match=r"soloist\.toml"):
         target_of()
+
+
+def test_an_app_may_name_its_server_and_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then nothing else need be said; but environment and flags are stronger, and --embedded leaves it all aside."""
+    app = App("orders", url="redis://code:1", namespace="shop")
+
+    goal = target_of_app(app, needs_connection=True)
+    assert (goal.where, goal.namespace) == ("code:1", "shop")
+    assert target_of_app(app, addr="flag:2").where == "flag:2"
+    assert target_of_app(app, embedded=True).embedded
+    monkeypatch.setenv("SOLOIST_URL", "redis://environment:3")
+    monkeypatch.setenv("SOLOIST_NAMESPACE", "other")
+    goal = target_of_app(app, needs_connection=True)
+    assert (goal.where, goal.namespace) == ("environment:3", "other")
+
+
+def test_a_url_in_code_that_cannot_be_read_is_told_with_its_place() -> None:
+    """The file and line of the App."""
+    with pytest.raises(UsageError, match=r"App 'orders' \(test_connection.py, line \d+\): url: "):
+        target_of_app(App("orders", url="http://nowhere"), needs_connection=True)
+
+
+def test_a_namespace_in_code_that_is_none_is_told_with_its_place() -> None:
+    with pytest.raises(UsageError, match=r"App 'orders' \(test_connection.py, line \d+\): namespace must be 1 to 128"):
+        target_of_app(App("orders", namespace="two words"), embedded=True)

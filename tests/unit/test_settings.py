@@ -7,10 +7,24 @@ from typing import Any
 
 import pytest
 
+from soloist import App
 from soloist import settings as all_settings
-from soloist.cli.connection import CONNECTION, option_name, resolve
+from soloist.cli.connection import CONNECTION, flags, option_name
 from soloist.errors import UsageError
-from soloist.settings import AUTO, NAMES, Settings, about, allowed, check, from_environment, from_file, gather
+from soloist.settings import (
+    AUTO,
+    NAMES,
+    Given,
+    Settings,
+    about,
+    allowed,
+    check,
+    from_code,
+    from_environment,
+    from_file,
+    gather,
+)
+from soloist.target import resolve
 
 SERVER = {"url": "redis://example"}
 
@@ -23,10 +37,10 @@ def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def settings_of(**flags: Any) -> Settings:
-    """What an instance would get from flags, environment and file."""
-    given = dict.fromkeys([*map(option_name, CONNECTION), *NAMES])
-    return resolve({**given, **SERVER, **flags}, None, needs_connection=False).settings
+def settings_of(app: App | None = None, /, **given: Any) -> Settings:
+    """What an instance would get from flags, environment, file and code."""
+    nothing = dict.fromkeys([*map(option_name, CONNECTION), *NAMES])
+    return resolve(flags({**nothing, **SERVER, **given}), app).settings
 
 
 def flag_of(name: str) -> str:
@@ -395,3 +409,65 @@ def test_every_field_is_a_setting() -> None:
     """Nothing is a field without default, range and meaning."""
     assert tuple(each.name for each in fields(Settings)) == NAMES
     assert all(set(each.metadata) >= {"parse", "least", "most", "says", "shown"} for each in fields(Settings))
+
+
+# In code.
+
+
+def test_every_setting_can_be_written_in_code() -> None:
+    """The type checker knows the same names as the settings themselves."""
+    assert set(Given.__annotations__) == set(NAMES)
+
+
+def test_what_code_says_is_weaker_than_file_environment_and_flag(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs a program can change what whoever wrote it has thought right."""
+    app = App("orders", lease=3, claim_lease=31, stop_timeout=4, max_attempts=5)
+    Path("soloist.toml").write_text("lease = 6\nclaim_lease = 32\nstop_timeout = 7\n")
+    monkeypatch.setenv("SOLOIST_CLAIM_LEASE", "33")
+    monkeypatch.setenv("SOLOIST_STOP_TIMEOUT", "8")
+
+    settings = settings_of(app, stop_timeout="9")
+
+    assert (settings.max_attempts, settings.lease, settings.claim_lease, settings.stop_timeout) == (5, 6, 33, 9)
+
+
+def test_none_in_code_says_nothing() -> None:
+    """So that a program can hand on what it was not given."""
+    assert App("orders", lease=None, url=None, timeout=None).settings == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"lease": "soon"}, "App 'orders' .test_settings.py, line .*: lease: 'soon' is not allowed; write 0.2 to 3600"),
+        ({"concurrency": 0}, "concurrency: 0 is out of range; allowed is 1 to 10000"),
+        ({"max_attempts": True}, "max_attempts: True is not allowed"),
+        ({"leese": 1}, "there is no setting 'leese'. Did you mean lease"),
+        ({"url": 7}, "url: 7 must be text"),
+    ],
+)
+def test_a_setting_that_is_wrong_in_code_is_refused_where_it_stands(given: dict[str, Any], says: str) -> None:
+    """When the App is made, not when it is run."""
+    with pytest.raises(UsageError, match=says):
+        App("orders", **given)
+
+
+def test_places_in_code_are_named_when_settings_do_not_fit_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the two may stand elsewhere."""
+    app = App("orders", lease=0.4)
+    monkeypatch.setenv("SOLOIST_HEARTBEAT", "0.2")
+
+    with pytest.raises(
+        UsageError,
+        match=r"From App 'orders' \(test_settings.py, line .*\): lease; .*SOLOIST_HEARTBEAT|From .*SOLOIST_HE",
+    ):
+        settings_of(app)
+
+
+def test_what_code_says_is_checked_like_everything_else() -> None:
+    """Sizes and words as in the file."""
+    assert from_code({"max_body": "1KB", "batch": "auto", "timeout": "none"}, "code") == {
+        "max_body": 1024,
+        "batch": AUTO,
+        "timeout": 0.0,
+    }

@@ -105,6 +105,8 @@ def sentence(event: str, fields: dict[str, Any]) -> str:
         return f"found that {fields['from']} is gone, and took back {many} that it held"
     if event == "quiet":
         return "takes no more work and finishes what it has in hand (asked again, it ends at once)"
+    if event == "stuck":
+        return f"{fields['reason']}: leaves, to be started anew"
     if event == "left":
         return "left in order"
     return event

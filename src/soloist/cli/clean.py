@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import click
 
-from soloist.cli.connection import Target, connects, is_empty
+from soloist.cli.connection import connects, is_empty
 from soloist.cli.output import note, write
+from soloist.target import Target
 
 WITNESS = 2.0
 """Seconds for which it looks at least: one that has not looked on for a while may judge nobody."""

@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from soloist.cli.connection import Target, connects, is_empty
+from soloist.cli.connection import connects, is_empty
 from soloist.cli.output import note, write
 from soloist.errors import UsageError
+from soloist.target import Target
 
 NEGATIVE = 1
 PATIENCE = 10.0

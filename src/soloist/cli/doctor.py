@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import click
 
-from soloist.cli.connection import Purpose, Target, connects
+from soloist.cli.connection import connects
+from soloist.target import Purpose, Target
 
 NEGATIVE = 1
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from soloist.cli.connection import Purpose, Target, connects
+from soloist.cli.connection import connects
 from soloist.cli.get_errors import drain, fields, json_option, limit_option
 from soloist.cli.numbers import COUNT
 from soloist.cli.output import harmless, note, write
 from soloist.errors import UsageError
+from soloist.target import Purpose, Target
 
 if TYPE_CHECKING:
     from soloist.error_store import ErrorStore

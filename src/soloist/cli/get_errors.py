@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from soloist.cli.connection import Target, connects, is_empty
+from soloist.cli.connection import connects, is_empty
 from soloist.cli.numbers import COUNT
 from soloist.cli.output import harmless, note, write_lines
 from soloist.errors import OutputError
+from soloist.target import Target
 
 if TYPE_CHECKING:
     from soloist.message import ErrorRecord

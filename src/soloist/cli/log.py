@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from soloist.cli.connection import Target, connects, is_empty
+from soloist.cli.connection import connects, is_empty
 from soloist.cli.output import harmless, note, write
 from soloist.errors import Unavailable
+from soloist.target import Target
 
 if TYPE_CHECKING:
     from soloist.inspector import Inspector

@@ -48,8 +48,18 @@ def set_up(level: str, form: str) -> None:
     lines: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
     listener = logging.handlers.QueueListener(lines, writer)
     listener.start()
-    atexit.register(listener.stop)
+    _listeners.append(listener)
+    atexit.register(finish)
     logger = logging.getLogger("soloist")
     logger.handlers[:] = [_Queue(lines)]
     logger.setLevel(level.upper())
     logger.propagate = False
+
+
+_listeners: list[logging.handlers.QueueListener] = []
+
+
+def finish() -> None:
+    """Write what was logged: for the end of the process, also where it becomes another program."""
+    while _listeners:
+        _listeners.pop().stop()

@@ -129,9 +129,8 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
     _fill_standard_descriptors()
     _make_output_whole()
     try:
-        result = cli.main(
-            arranged(sys.argv[1:] if words is None else words), prog_name="soloist", standalone_mode=False
-        )
+        words = arranged(sys.argv[1:] if words is None else words)
+        result = cli.main(words, prog_name="soloist", standalone_mode=False, obj=words)
     except click.ClickException as error:
         with suppress(AttributeError, OSError, ValueError):  # stderr is closed: nobody can be told
             error.show()

@@ -5,9 +5,11 @@ from collections.abc import Callable
 
 import click
 
-from soloist.cli.connection import Purpose, Target, connects
+from soloist.cli.connection import connects
 from soloist.cli.numbers import SECONDS, SHARE, Number
+from soloist.cli.own_app import own_app
 from soloist.errors import UsageError
+from soloist.target import Purpose, Target
 
 INSTANCES = 4
 """Started by default, on the embedded server."""
@@ -51,8 +53,8 @@ def monitor(
         raise UsageError("the monitor needs Textual: pip install 'soloist[tui]'")
     from soloist.monitor.session import Goal, run
 
-    name = _name(module_app, interval, error_rate) if module_app else None
-    goal = target(name, needs_connection=module_app is not None, purpose=Purpose.LOOK)
+    app = own_app(module_app, {"interval": interval, "error_rate": error_rate}) if module_app else None
+    goal = target(app, needs_connection=module_app is not None, purpose=Purpose.LOOK)
     count = instances if instances is not None else INSTANCES if goal.embedded else 0
     options = (("--interval", interval), ("--error-rate", error_rate))
     words = [word for option, value in options if value is not None for word in (option, f"{value:g}")]
@@ -67,10 +69,3 @@ def monitor(
             words=[module_app] if module_app else words,
         )
     )
-
-
-def _name(module_app: str, interval: float | None, error_rate: float | None) -> str:
-    """What the App calls itself; it is the namespace, unless another is named."""
-    from soloist.cli.own_app import own_app
-
-    return own_app(module_app, {"interval": interval, "error_rate": error_rate}).name

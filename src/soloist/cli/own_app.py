@@ -1,9 +1,11 @@
 """An App of the user's own, found by MODULE:APP."""
 
+import difflib
 import importlib
 import sys
 import traceback
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from soloist.errors import SoloistError, UsageError
@@ -19,27 +21,54 @@ def own_app(where: str, demo: dict[str, Any]) -> "App":
     given = [name for name, value in demo.items() if value is not None and value is not False]
     if given:
         raise UsageError(f"--{given[0].replace('_', '-')} belongs to the default application, not to your own App.")
-    module_name, colon, attribute = where.partition(":")
-    if not colon or not module_name or not attribute:
+    module_name, _, attribute = where.partition(":")
+    if not module_name:
         raise UsageError(f"{where!r} is not MODULE:APP (for example shop.orders:app).")
+    if module_name.endswith(".py") or "/" in module_name:
+        meant = module_name.removesuffix(".py").strip("./").replace("/", ".")
+        raise UsageError(f"{where!r} names a file: write its module, {meant}:{attribute or 'app'}.")
+    module = _imported(where, module_name)
+    if not attribute:
+        raise UsageError(f"{where!r} is not MODULE:APP. {_instead(module)}")
     try:
-        sys.path.insert(0, str(Path.cwd()))
-        found = getattr(importlib.import_module(module_name), attribute)
+        found = getattr(module, attribute)
+    except AttributeError:
+        raise UsageError(
+            f"{where}: module {module_name!r} has no {attribute!r}. {_instead(module, attribute)}"
+        ) from None
+    if not isinstance(found, App):
+        raise UsageError(f"{where}: {attribute!r} is a {type(found).__name__}, not a soloist.App. {_instead(module)}")
+    return found
+
+
+def _imported(where: str, name: str) -> ModuleType:
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise UsageError(f"{where}: importing it failed: {_told(error)}.") from None
         raise UsageError(f"{where}: {error}. Looked in the current folder and where Python looks.") from None
-    except AttributeError as error:
-        if error.obj is not sys.modules.get(module_name):
-            raise UsageError(f"{where}: importing it failed: {_told(error)}.") from None
-        raise UsageError(f"{where}: module {module_name!r} has no {attribute!r}.") from None
     except SoloistError:
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a module of the user's may raise anything
         raise UsageError(f"{where}: importing it failed: {_told(error)}.") from None
-    if not isinstance(found, App):
-        raise UsageError(f"{where}: {attribute!r} is a {type(found).__name__}, not a soloist.App.")
-    return found
+
+
+def _instead(module: ModuleType, attribute: str = "") -> str:
+    """What to write: the Apps that the module has."""
+    from soloist.app import App
+
+    names = [name for name, value in vars(module).items() if isinstance(value, App)]
+    if not names:
+        return (
+            f'There is no App in {module.__name__}: write `app = App("{module.__name__.rpartition(".")[2]}")` into it.'
+        )
+    if len(names) == 1:
+        return f"Write {module.__name__}:{names[0]}."
+    meant = difflib.get_close_matches(attribute, names, n=1)
+    said = f"Did you mean {module.__name__}:{meant[0]}? " if meant else ""
+    return f"{said}Its Apps are {', '.join(names)}."
 
 
 def _told(error: BaseException) -> str:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from soloist.cli.connection import Purpose, Target, connects
+from soloist.cli.connection import connects
 from soloist.cli.output import harmless, write
 from soloist.errors import NamespaceError, UsageError
+from soloist.target import Purpose, Target
 
 if TYPE_CHECKING:
     from soloist.store.link import Link

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from soloist.cli.connection import Purpose, Target, connects, is_empty
+from soloist.cli.connection import connects, is_empty
 from soloist.cli.numbers import COUNT
 from soloist.cli.output import is_terminal, note, write
 from soloist.errors import UsageError
+from soloist.target import Purpose, Target
 
 if TYPE_CHECKING:
     from soloist.inspector import Inspector, Snapshot

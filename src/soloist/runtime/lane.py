@@ -42,7 +42,7 @@ class Lane:
         self.at_the_bell = False
         self._instance = instance
         self._claims = claims
-        self._call = declared.fit.bind(instance.ctx)
+        self._call = instance.app.wrapped(declared, declared.fit.bind(instance.ctx))
         retries = declared.retries if declared.retries is not None else instance.settings.retries
         self._fates = Fates(declared, retries, lambda: instance.incarnation.id)
         self._bell = Link(instance.server, BLOCK + instance.settings.call_timeout)

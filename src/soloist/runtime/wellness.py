@@ -11,7 +11,7 @@ import os
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from soloist.errors import UsageError
 
@@ -22,6 +22,13 @@ PATIENCE = 1.0
 """Seconds for which systemd may be too busy to be told: nothing of ours waits longer for it."""
 
 log = logging.getLogger("soloist")
+
+
+class Alive(Protocol):
+    """Whatever systemd is told about."""
+
+    @property
+    def is_alive(self) -> bool: ...
 
 
 class Wellness:
@@ -85,7 +92,7 @@ class HealthPort:
 class Systemd:
     """Tells systemd (Type=notify) that we are ready, alive (WatchdogSec=) and stopping. Does nothing elsewhere."""
 
-    def __init__(self, wellness: Wellness) -> None:
+    def __init__(self, wellness: Alive) -> None:
         self._wellness = wellness
         self._address = os.environ.get("NOTIFY_SOCKET", "")
         watched = os.environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
