@@ -46,7 +46,8 @@ class Loop:
         Raises:
             TimeoutError: it took longer; it was cancelled.
         """
-        running = asyncio.run_coroutine_threadsafe(self._within(timeout, call), self.running)
+        loop = self.running
+        running = asyncio.run_coroutine_threadsafe(self._within(timeout, call), loop)
         try:
             return running.result()
         except BaseException:
@@ -78,8 +79,6 @@ class Loop:
             return
         loop.call_soon_threadsafe(loop.stop)
         thread.join(GRACE)
-        if not thread.is_alive():
-            loop.close()
 
     def _cancel(self, within: float, *, everything: bool) -> None:
         with self._lock:
@@ -111,4 +110,9 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
         except BaseException:  # the user's; whoever waits for the task is told too
             log.exception("loop.left; it goes on")
         else:
-            return
+            break
+    for task in (left := asyncio.all_tasks(loop)):
+        task.cancel()
+    if left:
+        loop.run_until_complete(asyncio.wait(left))
+    loop.close()
