@@ -64,7 +64,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     "durations": set(),
     "narrative": {"durations", "store"},
     "health": {"inspector", "settings", "store"},
-    "runtime": {"app", "commit", "declared", "errors", "events", "fitting", "message", "settings", "source", "store"},
+    "runtime": {
+        "app",
+        "commit",
+        "declared",
+        "durations",
+        "errors",
+        "events",
+        "fitting",
+        "message",
+        "settings",
+        "source",
+        "store",
+    },
 }
 """Part -> the other parts that it may know. Parts that are not here (cli, …) are on top: they may know all of these,
 and none of these may know them."""

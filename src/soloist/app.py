@@ -2,15 +2,16 @@
 
 import copy
 import difflib
+import functools
 import re
 from collections.abc import Callable, Collection
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Any, Self, TypeAlias, TypeVar, Unpack, overload
+from typing import Any, ParamSpec, Self, TypeAlias, TypeVar, Unpack, overload
 
 from soloist.around import DeclaredAround, declare_around, require_flavours, wrap
 from soloist.declared import DeclaredHandler, DeclaredSource, declare_handler, declare_source, require_function
 from soloist.errors import UsageError
-from soloist.fitting import here
+from soloist.fitting import here, place_of
 from soloist.message import DEFAULT_KIND
 from soloist.running import Runs
 from soloist.settings import Given, from_code
@@ -23,7 +24,28 @@ SOURCE_TIMEOUT = 30.0
 """Seconds that a call of a source may take unless something else is said: one that hangs must not keep the term."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Decorator = TypeVar("Decorator")
+Parameters = ParamSpec("Parameters")
 Lifespan: TypeAlias = Callable[..., AbstractContextManager[Any] | AbstractAsyncContextManager[Any]]
+
+
+def _in_parentheses(decorator: Callable[Parameters, Decorator]) -> Callable[Parameters, Decorator]:
+    """Of a decorator that needs to be told something: without it, say what to write.
+
+    Python would say that a positional argument was given, in words about a method that the user has not called.
+    """
+
+    @functools.wraps(decorator)
+    def checked(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Decorator:
+        name = decorator.__name__
+        if len(args) > 1:
+            given = place_of(args[1]) if callable(args[1]) else repr(args[1])
+            raise UsageError(f"{given}: write @app.{name}(every=0.5) above the function, not @app.{name} alone.")
+        if "every" not in kwargs:
+            raise UsageError(f"@app.{name}(…) does not say how often: write @app.{name}(every=0.5), in seconds.")
+        return decorator(*args, **kwargs)
+
+    return checked
 
 
 class App(Runs):
@@ -52,9 +74,12 @@ class App(Runs):
         super().__init__()
         self.name = valid_name(name, "the App's name", here())
         self.where = f"App {name!r}" + (f" ({here()})" if here() else "")
-        if lifespan is not None and not callable(lifespan):
+        given: Any = lifespan  # by whoever does not check types
+        managers = (AbstractContextManager, AbstractAsyncContextManager)
+        if given is not None and (not callable(given) or isinstance(given, managers)):
             raise UsageError(
-                f"{self.where}: lifespan={lifespan!r} is not possible; write a function that answers a context manager."
+                f"{self.where}: lifespan={lifespan!r} is not a function that answers a context manager; "
+                f"write the name of the function alone, without ()."
             )
         if not isinstance(generator_handles, bool):
             raise UsageError(
@@ -67,6 +92,7 @@ class App(Runs):
         self.handlers: dict[str, DeclaredHandler] = {}
         self.arounds: list[DeclaredAround] = []
 
+    @_in_parentheses
     def generator(self, *, every: float, timeout: float | None = SOURCE_TIMEOUT) -> Callable[[Function], Function]:
         """Declare the function that makes a message every so many seconds; None means nothing this time.
 
@@ -74,13 +100,16 @@ class App(Runs):
         """
         return self.source(every=every, timeout=timeout, name=GENERATOR)
 
+    @_in_parentheses
     def source(
         self, *, every: float, timeout: float | None = SOURCE_TIMEOUT, name: str | None = None
     ) -> Callable[[Function], Function]:
         """Declare a function that the generator calls for messages.
 
         It may answer one message (text, bytes, anything that JSON can tell, or a `Msg`), a `Page` of them, or None; or be
-        a Python generator that yields these: what follows a `yield` runs only after the page was accepted.
+        a Python generator that yields these, one step each time that it is due: what follows a `yield` runs only after
+        the page was accepted, and may not run at all, if the part goes to another instance first. When it has ended, it
+        is begun anew.
 
         Args:
             every: seconds between its calls; 0: as fast as it goes.
@@ -89,14 +118,20 @@ class App(Runs):
         """
 
         def declare(function: Function) -> Function:
-            require_function(function, f"{self.name}.source(every=…)", here())
+            require_function(function, "app.source(every=…)", here())
             called = name if name is not None else getattr(function, "__name__", "")
-            declared = declare_source(valid_name(called, "a source"), function, every, timeout)
+            if not is_valid_name(called):
+                raise UsageError(
+                    f"{place_of(function)}: a source cannot be named {called!r}; write name=… with 1 to 128 of the "
+                    f"characters A–Z a–z 0–9 _ . : / -"
+                )
+            declared = declare_source(called, function, every, timeout)
             for other in self.sources:
                 if other.name == called:
                     what = "a generator" if called == GENERATOR else f"a source named {called!r}"
                     raise UsageError(
-                        f"App {self.name!r} has {what} already: {other.where}; {declared.where} is another."
+                        f"App {self.name!r} has {what} already: {other.where}; {declared.where} is another. "
+                        f"Give it another name: name=…"
                     )
             self.sources.append(declared)
             return function
@@ -151,7 +186,7 @@ class App(Runs):
         }
 
         def declare(kind: str, function: Function) -> Function:
-            require_function(function, f"{self.name}.handler({kind!r})", here())
+            require_function(function, f"app.handler({kind!r})", here())
             return self._handles(declare_handler(kind, function, **options), function)
 
         if callable(of):
@@ -176,7 +211,7 @@ class App(Runs):
         async one around async handlers; of several the first is the outermost. Around a handler of batches, `message` is
         the list.
         """
-        require_function(function, f"{self.name}.around", here())
+        require_function(function, "app.around", here())
         self.arounds.append(declare_around(function))
         return function
 
@@ -213,7 +248,12 @@ def valid_name(name: Any, what: str, where: str = "") -> str:
     Args:
         what: it is, and where: it stands, for the sentence that refuses it.
     """
-    if not isinstance(name, str) or not re.fullmatch(NAME, name):
+    if not is_valid_name(name):
         place = f" ({where})" if where else ""
         raise UsageError(f"{what} must be 1 to 128 of the characters A–Z a–z 0–9 _ . : / -, not {name!r}{place}.")
+    assert isinstance(name, str)
     return name
+
+
+def is_valid_name(name: Any) -> bool:
+    return isinstance(name, str) and re.fullmatch(NAME, name) is not None

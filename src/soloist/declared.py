@@ -1,11 +1,12 @@
 """Sources and handlers as they were declared: a function of the user's, and how it wants to be treated."""
 
 import inspect
-import math
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from soloist.errors import UsageError
 from soloist.fitting import Fit, Flavour
@@ -13,6 +14,9 @@ from soloist.source import Source
 
 SHORTEST = 0.001
 """Seconds: no source comes more often, but for those that go as fast as they can."""
+
+LONGEST = 100 * 366 * 86400.0
+"""Seconds that anything may last: a hundred years. What Python can wait for ends soon after that."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +70,16 @@ class DeclaredHandler:
 def declare_source(name: str, function: Callable[..., Any], every: Any, timeout: Any) -> DeclaredSource:
     """Check what can be checked before it runs."""
     fit = Fit(function, "source", "the source")
-    _require(fit.where, "every", every, every == 0 or _is_within(every, SHORTEST), "0, or at least 0.001 seconds")
+    is_time = _is_within(every, SHORTEST) or _is_within(every, 0, most=0)
+    _require(fit.where, "every", every, is_time, "0 (as fast as it goes), or at least 0.001 seconds")
     _require(fit.where, "timeout", timeout, timeout is None or _is_within(timeout, SHORTEST), "None, or some seconds")
-    return DeclaredSource(name, fit, every, timeout, _cursor_type(function))
+    cursor_type = _cursor_type(function)
+    if not can_be_stored(cursor_type):
+        raise UsageError(
+            f"{fit.where}: a cursor of the type {_named(cursor_type)} cannot be stored; annotate source: Source[…, T] "
+            f"with something that JSON can tell: int, str, datetime, a dataclass, …"
+        )
+    return DeclaredSource(name, fit, every, timeout, cursor_type)
 
 
 def declare_handler(
@@ -105,8 +116,8 @@ def require_function(given: Any, decorator: str, where: str = "") -> None:
         raise UsageError(f"@{decorator} is put above a function, not above {given!r}{place}.")
 
 
-def _is_within(value: Any, least: float) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value < math.inf
+def _is_within(value: Any, least: float, most: float = LONGEST) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
 
 
 def _is_whole(value: Any, least: int, most: int) -> bool:
@@ -127,5 +138,17 @@ def _cursor_type(function: Callable[..., Any]) -> Any:
     for name, hint in hints.items():
         if name != "return" and typing.get_origin(hint) is Source:
             cursor = typing.get_args(hint)[1]
-            return Any if isinstance(cursor, typing.TypeVar) else cursor
+            return Any if isinstance(cursor, typing.TypeVar) or cursor is object else cursor
     return Any
+
+
+def can_be_stored(cursor_type: Any) -> bool:
+    """Whether a cursor of this type comes back from JSON as what it was."""
+    try:
+        return not isinstance(msgspec.inspect.type_info(cursor_type), msgspec.inspect.CustomType)
+    except Exception:  # noqa: BLE001 - it says no in many ways
+        return False
+
+
+def _named(cursor_type: Any) -> str:
+    return getattr(cursor_type, "__name__", None) or str(cursor_type)

@@ -207,6 +207,7 @@ class Given(TypedDict, total=False):
     batch: int | Literal["auto"] | None
     concurrency: int | None
     timeout: float | Literal["none"] | None
+    retries: int | None
     max_pending: int | None
     max_attempts: int | None
     max_body: int | str | None

@@ -135,7 +135,7 @@ def test_an_app_with_nothing_to_do_is_named_with_its_place() -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"lifespan": 7}, r"App 'orders' \(test_app.py, line \d+\): lifespan=7 is not possible; write a function"),
+        ({"lifespan": 7}, r"App 'orders' \(test_app.py, line \d+\): lifespan=7 is not a function"),
         ({"generator_handles": "no"}, "generator_handles='no' is not possible; write True or False"),
     ],
 )
@@ -165,7 +165,7 @@ def test_only_functions_are_decorated(decorator: str) -> None:
     app = App("orders")
     decorate = {"handler": app.handler("mail"), "source": app.source(every=1), "around": app.around}[decorator]
 
-    with pytest.raises(UsageError, match=rf"@orders.{decorator}.* is put above a function, not above 7 \(test_app.py"):
+    with pytest.raises(UsageError, match=rf"@app.{decorator}.* is put above a function, not above 7 \(test_app.py"):
         decorate(7)  # type: ignore[type-var]  # that is the point
 
 

@@ -34,6 +34,12 @@ class Cadence:
         """The tick that is due, as it is stored."""
         return round(self._due_ms) if self.every_ms else 0
 
+    def skip(self, now: float) -> None:
+        """The ticks that are over were not wanted: the latest of them is the one that is due."""
+        if self.every_ms:
+            passed = (now * 1000 + self._origin_ms - self._due_ms) // self.every_ms
+            self._due_ms += max(0, passed) * self.every_ms
+
     def done(self, now: float) -> None:
         """The tick was published: the next one is the first on the grid that is not over."""
         if self.every_ms:

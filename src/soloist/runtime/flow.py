@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
+from functools import partial
 from typing import Any, Protocol
 
 from soloist.declared import DeclaredSource
+from soloist.errors import UsageError
 from soloist.fitting import Flavour
 from soloist.runtime.loop import Loop
 from soloist.runtime.pages import Sheet, body_of, cursor_from, sheet_of
@@ -81,25 +83,40 @@ class Calls:
 
 
 class Steps:
-    """One step of a Python generator a page: it goes on only after the page was accepted, and is closed if not."""
+    """One step of a Python generator a page: it goes on only after the page was accepted, and is closed if not.
+
+    One that has ended is begun anew with the next page: at once, if a tick resumed it (else a function with one `yield`
+    would come only every other time); with the next tick, if `more` did.
+    """
 
     def __init__(self, begin: Callable[[], Generator[Any, None, None]], max_body: int) -> None:
         self._begin = begin
         self._max_body = max_body
         self._running: Generator[Any, None, None] | None = None
+        self._said_more = False
 
     def page(self, most: int) -> Sheet:  # noqa: ARG002 - source.room says the same
+        is_resumed = self._running is not None
+        yielded = self._step()
+        if yielded is _END and is_resumed and not self._said_more:
+            yielded = self._step()
+        if yielded is _END:
+            return Sheet()
+        sheet = sheet_of(yielded, self._max_body)
+        self._said_more = sheet.more
+        return sheet
+
+    def _step(self) -> Any:
         if self._running is None:
             self._running = self._begin()
         try:
-            yielded = next(self._running)
-        except StopIteration:
-            self._running = None
-            return Sheet()
+            yielded = next(self._running, _END)
         except BaseException:
             self._running = None
             raise
-        return _sheet_or_close(yielded, self._max_body, self.close)
+        if yielded is _END:
+            self._running = None
+        return yielded
 
     def close(self) -> None:
         if self._running is not None:
@@ -123,36 +140,26 @@ class AsyncCalls:
         pass
 
 
-class AsyncSteps:
-    """One step of an async generator a page."""
-
-    def __init__(
-        self, begin: Callable[[], AsyncGenerator[Any, None]], loop: Loop, timeout: float | None, max_body: int
-    ) -> None:
-        self._begin = begin
-        self._loop = loop
-        self._timeout = timeout
-        self._max_body = max_body
-        self._running: AsyncGenerator[Any, None] | None = None
-
-    def page(self, most: int) -> Sheet:  # noqa: ARG002 - source.room says the same
-        if self._running is None:
-            self._running = self._begin()
-        running = self._running
-        try:
-            yielded = self._loop.run(lambda: anext(running, _END), self._timeout)
-        except BaseException:
-            self._running = None
-            raise
-        if yielded is _END:
-            self._running = None
-            return Sheet()
-        return _sheet_or_close(yielded, self._max_body, self.close)
-
-    def close(self) -> None:
-        if self._running is not None:
-            running, self._running = self._running, None
-            self._loop.run(running.aclose, self._timeout)
+def stepped(
+    begin: Callable[[], AsyncGenerator[Any, None]], loop: Loop, timeout: float | None
+) -> Generator[Any, None, None]:
+    """An async generator as a plain one: each step is awaited in the loop."""
+    running = begin()
+    is_open = True
+    try:
+        while True:
+            try:
+                yielded = loop.run(lambda: anext(running, _END), timeout)
+            except BaseException:
+                is_open = False  # what has raised, or was cancelled, is over
+                raise
+            if yielded is _END:
+                is_open = False
+                return
+            yield yielded
+    finally:
+        if is_open:
+            loop.run(running.aclose, timeout)
 
 
 class Course:
@@ -162,46 +169,47 @@ class Course:
         self._declared = declared
         self._stored = term.cursors.get(declared.name)
         self._source: Source[Any, Any] = Source(ctx=ctx, term=term.number)
-        self._loop = loop
-        self._max_body = max_body
-        self._flow: Flow | None = None
+        self._flow = self._begin(loop, max_body)
 
     def page(self, room: int) -> Sheet:
-        """The next one; what the user's code raises goes through."""
-        self._source.room = room
-        if self._flow is None:
-            self._source.cursor = cursor_from(self._stored, self._declared.cursor_type)
-            self._flow = self._begin()
-        return self._flow.page(room)
+        """The next one; what the user's code raises goes through.
+
+        Raises:
+            UsageError: what the function answered cannot be published, or its cursor not be read again.
+        """
+        declared = self._declared
+        try:
+            # Anew each time: the function may have changed its own, and failed since.
+            self._source.cursor = cursor_from(self._stored, declared.cursor_type)
+            self._source.room = room
+            sheet = self._flow.page(room)
+            cursor_from(sheet.cursor, declared.cursor_type)  # before it is stored: nobody could go on with it
+        except UsageError as error:
+            self._flow.close()  # a Python generator would go on as if its page had been accepted
+            raise UsageError(f"the source {declared.where}: {error}.") from None
+        return sheet
+
+    def is_worth_a_call(self, sheet: Sheet) -> bool:
+        """Whether there is anything to publish or to store."""
+        return bool(sheet.many) or sheet.cursor not in (None, self._stored)
 
     def accepted(self, sheet: Sheet) -> None:
         """The last page is published: its cursor is the one to go on with."""
         if sheet.cursor is not None:
             self._stored = sheet.cursor
-            self._source.cursor = cursor_from(self._stored, self._declared.cursor_type)
 
     def close(self) -> None:
-        if self._flow is not None:
-            self._flow.close()
+        self._flow.close()
 
-    def _begin(self) -> Flow:
-        declared, loop, max_body = self._declared, self._loop, self._max_body
+    def _begin(self, loop: Loop, max_body: int) -> Flow:
+        declared = self._declared
         call = declared.fit.bind_both(self._source, self._source.ctx)
         match declared.fit.flavour:
             case Flavour.ASYNC:
                 return AsyncCalls(call, loop, declared.timeout, max_body)
             case Flavour.ASYNC_GENERATOR:
-                return AsyncSteps(call, loop, declared.timeout, max_body)
+                return Steps(partial(stepped, call, loop, declared.timeout), max_body)
             case Flavour.GENERATOR:
                 return Steps(call, max_body)
             case _:
                 return Calls(call, gathers=declared.every == 0, max_body=max_body)
-
-
-def _sheet_or_close(yielded: Any, max_body: int, close: Callable[[], None]) -> Sheet:
-    """What cannot be published ends the Python generator too: it would go on as if it had been."""
-    try:
-        return sheet_of(yielded, max_body)
-    except BaseException:
-        close()
-        raise

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from soloist.declared import DeclaredSource
+from soloist.durations import duration
 from soloist.runtime.played_term import PlayedTerm
 from soloist.runtime.reader import Reader
 from soloist.runtime.sender import Sender
@@ -41,15 +42,7 @@ class Generator:
     @property
     def unfit(self) -> str | None:
         """Why another should generate instead, if one may; None if all is well."""
-        for reader in self.readers:
-            overdue, failing = reader.overdue, reader.failing
-            if overdue is not None:
-                return f"source {reader.name} has not returned for {overdue:.0f} s"
-            if reader.has_timed_out:
-                return f"source {reader.name} took longer than {reader.declared.timeout:g} s"
-            if failing is not None and time.monotonic() - failing[0] > FAILING:
-                return f"source {reader.name} has failed for {time.monotonic() - failing[0]:.0f} s: {failing[1]}"
-        return None
+        return next((trouble for reader in self.readers if (trouble := _trouble(reader)) is not None), None)
 
     def start(self) -> None:
         for thread in self.threads:
@@ -68,3 +61,16 @@ class Generator:
         for thread in self.threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         return not any(thread.is_alive() for thread in self.threads)
+
+
+def _trouble(reader: Reader) -> str | None:
+    """What is so wrong with a source that another instance should try it."""
+    overdue, failing, timeout = reader.overdue, reader.failing, reader.declared.timeout
+    if overdue is not None:
+        return f"source {reader.name} has not returned for {duration(overdue * 1000)}"
+    if reader.has_timed_out and timeout is not None:
+        return f"source {reader.name} took longer than {timeout:g} s"
+    if failing is None:
+        return None
+    lasts = time.monotonic() - failing[0]
+    return f"source {reader.name} has failed for {duration(lasts * 1000)}: {failing[1]}" if lasts > FAILING else None

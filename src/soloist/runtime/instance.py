@@ -126,8 +126,8 @@ class Instance:
     def start(self) -> None:
         """Join and begin to play. Raises what the first contact says."""
         self.app.check()
-        self.ctx = self._lifespan.enter()
         try:
+            self.ctx = self._lifespan.enter()
             self.incarnation = self._join(0)
         except BaseException:
             self._end_lifespan()
@@ -173,6 +173,7 @@ class Instance:
         self._end_lifespan()
 
     def _end_lifespan(self) -> None:
+        self.loop.cancel(self.settings.call_timeout)  # a source that still runs must not meet what is closed
         self._lifespan.leave()
         self.loop.stop(self.settings.call_timeout)
 
@@ -222,6 +223,8 @@ class Instance:
     def heard(self, heard: Heard, incarnation: Incarnation, played: int, sent: float) -> None:
         """Act on a beat's answer."""
         self.instances = heard.instances
+        if heard.instances <= 1:
+            self._stands_back_until = 0.0  # nobody is left to leave it to
         self.events.tell_totals()
         term = self._term
         follows = consequence(heard, played, incarnation.highest)

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from soloist.declared import DeclaredSource
+from soloist.errors import UsageError
 from soloist.runtime.cadence import Cadence
 from soloist.runtime.flow import Course
 from soloist.runtime.pages import Sheet
@@ -25,6 +26,12 @@ PAGE_MOST = 1000
 NOTHING_WAIT = 0.05
 """Seconds after which a source that goes as fast as it can is asked again when it had nothing, or failed."""
 
+LONGEST_WAIT = 3600.0
+"""Seconds for which a thread waits at a time: Python knows a limit, and a source may have a longer one."""
+
+SAY_FAILING = 10.0
+"""Seconds between log lines about a source that fails."""
+
 DONE_WAIT = 0.5
 """Seconds between looks at whether more may be published, when all that was asked for is."""
 
@@ -36,7 +43,7 @@ class Reader:
 
     Attributes:
         failing: since when (monotonic) its calls fail, and what was raised last; None: it is well.
-        has_timed_out: the last call took longer than it may, and was cancelled.
+        has_timed_out: the last call took longer than it may, and failed or was cancelled.
         called_at: since when (monotonic) its function has been running; None: it is not.
     """
 
@@ -45,6 +52,7 @@ class Reader:
         self.failing: tuple[float, str] | None = None
         self.has_timed_out = False
         self.called_at: float | None = None
+        self._said_at = -SAY_FAILING
         self._instance = instance
         self._sender = sender
         self._begun = threading.Condition()
@@ -73,6 +81,7 @@ class Reader:
     def begin(self, term: PlayedTerm) -> None:
         """The instance was elected."""
         with self._begun:
+            self.failing, self.has_timed_out = None, False  # what was wrong in an older term proves nothing now
             self._next = term
             self._begun.notify_all()
 
@@ -101,35 +110,44 @@ class Reader:
         course = Course(declared, term, instance.ctx, instance.loop, instance.settings.max_body)
         not_before = 0.0
         try:
-            while not term.is_over:
-                now = time.monotonic()
-                wait = max(cadence.wait(now), not_before - now)
-                if wait > 0 and term.wait_until_over(wait):
-                    return
+            while self._wait_until_due(term, cadence, not_before):
                 room = self._sender.room(term, PAGE_MOST)
                 if not room:
-                    term.wait_until_over(DONE_WAIT)
+                    not_before = time.monotonic() + DONE_WAIT
                     continue
                 sheet = self._call(course, room)
-                if sheet.is_worth_a_call:
+                not_before = time.monotonic() + sheet.wait if sheet.wait else 0.0
+                if course.is_worth_a_call(sheet):
                     if not self._sender.publish(term, self.name, sheet, cadence.tick):
                         return
                     course.accepted(sheet)
-                elif declared.every == 0:
-                    not_before = time.monotonic() + NOTHING_WAIT
-                if sheet.wait:
-                    not_before = time.monotonic() + sheet.wait
+                elif declared.every == 0 or sheet.more:
+                    not_before = max(not_before, time.monotonic() + NOTHING_WAIT)
                 if not sheet.more:
                     cadence.done(time.monotonic())
         finally:
-            self._close(course)
+            self._close(course, term)
+
+    def _wait_until_due(self, term: PlayedTerm, cadence: Cadence, not_before: float) -> bool:
+        """False if the term is over. Ticks that pass while it may not come are not made up for."""
+        while not term.is_over:
+            now = time.monotonic()
+            wait = max(cadence.wait(now), not_before - now)
+            if wait <= 0:
+                if not_before:
+                    cadence.skip(now)
+                return True
+            term.wait_until_over(min(wait, LONGEST_WAIT))
+        return False
 
     def _call(self, course: Course, room: int) -> Sheet:
         """The next page; an empty one if the user's code raises."""
-        self.called_at = time.monotonic()
+        called_at = self.called_at = time.monotonic()
         try:
             sheet = course.page(room)
         except BaseException as error:  # noqa: BLE001 - whatever it is, also SystemExit: the next tick comes
+            took = time.monotonic() - called_at
+            self.has_timed_out = self.declared.timeout is not None and took > self.declared.timeout
             self._failed(error)
             return Sheet()
         else:
@@ -138,19 +156,23 @@ class Reader:
         finally:
             self.called_at = None
 
-    def _close(self, course: Course) -> None:
+    def _close(self, course: Course, term: PlayedTerm) -> None:
         """A Python generator is ended where it stands; what it does then may go wrong, too."""
         self.called_at = time.monotonic()
         try:
             course.close()
-        except BaseException as error:  # noqa: BLE001 - the user's
-            self._failed(error)
+        except BaseException:  # the user's
+            log.exception("source.failed source=%s term=%d; it was being closed", self.name, term.number)
         finally:
             self.called_at = None
 
     def _failed(self, error: BaseException) -> None:
-        if self.failing is None:
-            log.error("source.failed source=%s; it is called again at its next tick", self.name, exc_info=error)
-        since = self.failing[0] if self.failing else time.monotonic()
+        now = time.monotonic()
+        since = self.failing[0] if self.failing else now
         self.failing = since, told(error)
-        self.has_timed_out = isinstance(error, TimeoutError) and self.declared.timeout is not None
+        if now - self._said_at > SAY_FAILING:
+            self._said_at = now
+            # What we found wrong ourselves is said in full; where our code was when it found it helps nobody.
+            is_ours = isinstance(error, UsageError)
+            said, trace = (str(error), None) if is_ours else (told(error), error)
+            log.error("source.failed source=%s error=%r; it is called again when due", self.name, said, exc_info=trace)

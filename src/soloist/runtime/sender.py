@@ -43,30 +43,42 @@ class Sender:
 
     def publish(self, term: PlayedTerm, source: str, sheet: Sheet, tick: int) -> bool:
         """Until it is known to be accepted; False if the term is over."""
+        while (is_accepted := self._publish(term, source, sheet, tick)) is None:
+            term.wait_until_over(FULL_WAIT)
+        return is_accepted
+
+    def _publish(self, term: PlayedTerm, source: str, sheet: Sheet, tick: int) -> bool | None:
+        """None if too many wait: the call number is not used, so others may publish what there is room for."""
         with self._lock:
             # kill point: between source and publish
             first = term.seq + 1
             envelopes = sheet.envelopes(first, term.tag, int(self._instance.clock.now_ms()))
             page = PageCall(term.number, term.call + 1, first, source, envelopes, sheet.cursor, tick)
             is_accepted = self._send(term, page, sheet.many)
-            if not is_accepted:
+            if is_accepted is False:
                 self._patience.ended()
             return is_accepted
 
-    def _send(self, term: PlayedTerm, page: PageCall, messages: int) -> bool:
+    def _send(self, term: PlayedTerm, page: PageCall, messages: int) -> bool | None:
         instance = self._instance
+        is_known = True
         while term.wait_until_permitted():
             sent, sent_at = time.monotonic(), time.time_ns() // 1_000_000
             # kill point: between clock check and publish
             try:
                 publish(self._link, instance.keys, term.incarnation.id, instance.settings, page)
             except Full:
+                self._patience.well()
+                if is_known:
+                    return None
+                # A late copy of this very call may still arrive: no other page may have its number.
                 term.wait_until_over(FULL_WAIT)
             except TermOver as superseded:
                 instance.lose_term(term, superseded.what)
             except Superseded as superseded:
                 instance.be_reborn(term.incarnation, superseded.what)
             except Unavailable as error:
+                is_known = False
                 term.wait_until_over(self._patience.failed(error))
             else:
                 self._patience.well()
