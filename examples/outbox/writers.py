@@ -1,6 +1,6 @@
 """The application beside the relay: several writers at once, each order in one transaction with its row in the outbox.
 
-    DATABASE_URL=postgresql:///shop python -m examples.outbox.writers --rows 2000 --writers 4
+    DATABASE_URL=postgresql:///shop python -m examples.outbox.writers --rows 200 --writers 4
 
 Some of them commit in another order than they took their ids: that is what the relay must cope with.
 """

@@ -1,5 +1,9 @@
 """examples/outbox: a relay on PostgreSQL with four concurrent writers, and the cursor that loses nothing."""
 
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import psycopg
@@ -8,6 +12,7 @@ from psycopg_pool import ConnectionPool
 
 from examples.outbox import relay, wrong_cursor
 from examples.outbox.relay import BEGINNING, Pool, Position
+from tests.documents import ROOT, Document
 from tests.examples.conftest import Deploy
 from tests.examples.outbox_load import relay_under_load
 
@@ -69,6 +74,23 @@ def test_many_rows_of_one_transaction_come_in_pages(pool: Pool, database: str) -
         position = Position(rows[-1].xid, rows[-1].id)
 
     assert read == [1, 2, 3, 4, 5]
+
+
+def test_the_page_of_the_relay_works_as_it_says(deploy: Deploy, database: str) -> None:
+    """The relay, and beside it the writers with the command that stands there."""
+    relaying = deploy("outbox", DATABASE_URL=database)
+    relaying.start(2)
+    (writing,) = re.findall(r"python -m (.*)", Document("examples/outbox/README.md").text)
+
+    environment = {**os.environ, "DATABASE_URL": database}
+    wrote = subprocess.run(
+        [sys.executable, "-m", *writing.split()], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
+    )
+    seen = relaying.wait_until_handled(200)
+
+    assert "200 orders" in wrote.stdout
+    assert (seen.published, seen.completed) == (200, 200)
+    assert relaying.end() == [0, 0]
 
 
 def test_the_relay_loses_and_doubles_nothing_while_its_generator_is_killed(deploy: Deploy, database: str) -> None:
