@@ -41,7 +41,9 @@ class PrivatePostgres:
         if os.geteuid() == 0:
             shutil.chown(self._folder, SOMEBODY)
         made = subprocess.run(
-            self._as_somebody("initdb", "--auth=trust", "--username=test", "--encoding=UTF8", "--no-sync", str(data)),
+            self._as_somebody(
+                "initdb", "--auth=trust", "--username=test", "--encoding=UTF8", "--no-locale", "--no-sync", str(data)
+            ),
             capture_output=True,
             text=True,
             check=False,

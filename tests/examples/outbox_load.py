@@ -58,6 +58,7 @@ def relay_under_load(relay: Deployment, database: str, rows: int, kills: int, wi
         place_order(connection, "the last", 0)
         wait_until(lambda: str(rows) in _keys(connection), within=within, what="the last row is handled")
         seen = relay.wait_until_handled(0, within=within)
+        terms = wait_until(lambda: _term(relay), within=within, what="somebody generates")
         given = connection.execute("SELECT message, key FROM handled").fetchall()
     messages: dict[str, str] = dict(given)
     of_key = Counter(messages.values())
@@ -68,10 +69,16 @@ def relay_under_load(relay: Deployment, database: str, rows: int, kills: int, wi
         doubled=sum(count - 1 for count in of_key.values()),
         again=len(given) - len(messages),
         completed=seen.completed,
-        terms=seen.term.number if seen.term else 0,
+        terms=terms,
         seconds=time.monotonic() - begun,
     )
 
 
 def _keys(connection: "psycopg.Connection") -> set[str]:
     return {key for (key,) in connection.execute("SELECT key FROM handled ORDER BY key::bigint DESC LIMIT 1")}
+
+
+def _term(relay: Deployment) -> int:
+    """The number of the present term; 0: there is none at this moment."""
+    term = relay.snapshot().term
+    return term.number if term is not None else 0
