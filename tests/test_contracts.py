@@ -477,7 +477,11 @@ def understood(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], list[cl
     return read
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/operations.md"])
+PAGES = ["README.md", "docs/operations.md", "docs/library.md"]
+PAGES += [f"examples/{name}/README.md" for name in ("api_poller", "inbox", "outbox", "pipeline")]
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_commands_in_documents_are_commands(name: str, understood: Callable[[list[str]], list[click.Context]]) -> None:
     """Each of them is read by the command line as it stands there, with its options and their values."""
     commands = Document(name).commands()

@@ -1,12 +1,13 @@
 """Message: what a handler is given. ErrorRecord: what is left of one that failed."""
 
+import time
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import msgspec
 
 from soloist.commit import NOWHERE, Commit, Home
-from soloist.store.envelope import Envelope, id_of, unpack
+from soloist.store.envelope import Envelope, id_of, pack, unpack
 from soloist.store.specials import Followup, Write
 
 DEFAULT_KIND = "default"
@@ -102,6 +103,11 @@ class Message(msgspec.Struct, eq=False, gc=False):
         A handler that is given one message raises `Reject` instead.
         """
         self.rejected = reason
+
+    @classmethod
+    def fake(cls, kind: str = DEFAULT_KIND, body: Any = "", key: str = "", *, attempt: int = 1) -> Self:
+        """One made by hand, as a source would have published it: to call a handler with it in a test."""
+        return cls(pack("1-test", kind, time.time_ns() // 1_000_000, encode_body(body), key.encode()), attempt)
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         return [("id", self.id), ("kind", self.kind), ("attempt", self.attempt)]  # a Struct would show the body

@@ -1,6 +1,6 @@
 """What is written along with a message, and what is tried again, while handlers are killed and frozen.
 
-`SOLOIST_FAULTS=200 ./dev test tests/processes/test_committing.py` is the long run; it prints what it did.
+`SOLOIST_FAULTS=200 ./dev test -n 0 -s --timeout 600 tests/processes/test_committing.py` is the long run; it prints what it did.
 """
 
 import os

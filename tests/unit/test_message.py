@@ -138,3 +138,13 @@ def test_details_without_a_traceback_take_no_room_for_one() -> None:
 
     assert b"traceback" not in stored
     assert msgspec.json.decode(stored, type=Details) == details
+
+
+def test_a_message_made_by_hand_is_what_a_source_would_have_published() -> None:
+    """So that a handler can be called in a test: same encoding, same key, which is the id unless one is given."""
+    made = Message.fake("order.created", {"id": 7, "item": "tea"}, key="order-7", attempt=2)
+
+    assert (made.kind, made.key, made.attempt) == ("order.created", "order-7", 2)
+    assert made.json(Order) == Order(7, "tea")
+    plain = Message.fake("note", "as it is")
+    assert (plain.data, plain.key, plain.attempt) == (b"as it is", plain.id, 1)
