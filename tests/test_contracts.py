@@ -16,6 +16,7 @@ import soloist
 from soloist import settings as all_settings
 from soloist.cli.connection import CONNECTION, option_name
 from soloist.cli.main import SPELLINGS, arranged, cli
+from soloist.commit import COMMANDS, Commit
 from soloist.settings import NAMES, Settings, about, check
 from soloist.store import presence
 from soloist.store.script import Script as RealScript
@@ -51,7 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "embedded": {"errors"},
     "store": {"errors", "settings"},
     "commit": {"errors", "store"},
-    "message": {"commit", "store"},
+    "message": {"commit", "errors", "store"},
     "source": set(),
     "fitting": {"errors"},
     "declared": {"errors", "fitting", "source"},
@@ -286,8 +287,24 @@ def test_join_asks_for_every_command_that_a_script_uses() -> None:
     assert asked == used - WITHOUT_KEYS
 
 
+def test_what_may_be_committed_is_said_twice_and_the_same() -> None:
+    """By the script, which foresees it, and by the object that users call; each has its way to be foreseen."""
+    listed = LIBRARIES["commands"].split("local COMMANDS = {")[1].split("}\nlocal")[0]
+    foreseen = LIBRARIES["foresight"].split("local FORESEE = {")[1].split("\n}\n")[0]
+
+    assert sorted(re.findall(r"(\w+) = \{ '", listed)) == sorted(COMMANDS)
+    assert sorted(re.findall(r"(?:^  |, )(\w+) = (?:function|changes|is_gone)", foreseen, re.MULTILINE)) == sorted(
+        COMMANDS
+    )
+    methods = {name for name in vars(Commit) if not name.startswith("_")} - {"writes", "followups"}
+    assert methods == {"delete" if command == "del" else command for command in COMMANDS}
+
+
 def test_no_key_of_ours_expires() -> None:
-    """The policies volatile-* evict keys with an expiry: they are let through because ours have none (fitness.py)."""
+    """The policies volatile-* evict keys with an expiry: they are let through because ours have none (fitness.py).
+
+    What users write along with messages is their own: they may let it expire.
+    """
     sources = [path.read_text() for path in SOURCES if part_of(path) == "store"]
     quoted = {
         word
@@ -385,7 +402,7 @@ def all_commands(group: click.Group = cli, path: tuple[str, ...] = ()) -> Iterat
             yield from all_commands(command, (*path, name))
 
 
-COMMANDS = dict(all_commands())
+EVERY_COMMAND = dict(all_commands())
 SHARED = {*map(option_name, CONNECTION), *NAMES}
 """Parameters that all commands have; a document says them once."""
 
@@ -400,7 +417,7 @@ def options_of(command: click.Command) -> set[str]:
 
 
 def shared_options() -> set[str]:
-    return {word for option in COMMANDS["run"].params if option.name in SHARED for word in option.opts}
+    return {word for option in EVERY_COMMAND["run"].params if option.name in SHARED for word in option.opts}
 
 
 @pytest.fixture
@@ -436,7 +453,7 @@ def test_the_manual_has_every_option_for_server_and_settings(option: str, operat
     assert any(option in options_in(cell) for cell in cells)
 
 
-@pytest.mark.parametrize("path", sorted(COMMANDS))
+@pytest.mark.parametrize("path", sorted(EVERY_COMMAND))
 def test_the_manual_has_every_command_with_its_options(path: str, operations: Document) -> None:
     """In a section that has it in its heading, or begins with it as another spelling: "Also `errors drain`"."""
     its = [
@@ -446,13 +463,15 @@ def test_the_manual_has_every_command_with_its_options(path: str, operations: Do
         or (section.text.lstrip().startswith("Also ") and path in code_spans(section.text.strip().splitlines()[0]))
     ]
 
-    assert its or isinstance(COMMANDS[path], click.Group)
-    assert options_of(COMMANDS[path]) <= {option for section in its for option in options_in(section.text)}
+    assert its or isinstance(EVERY_COMMAND[path], click.Group)
+    assert options_of(EVERY_COMMAND[path]) <= {option for section in its for option in options_in(section.text)}
 
 
 def test_the_manual_has_no_option_that_is_not_there(operations: Document) -> None:
     """What was renamed or removed must go there, too."""
-    there = set().union(shared_options(), SPELLINGS, {"--help", "-h", "--version"}, *map(options_of, COMMANDS.values()))
+    there = set().union(
+        shared_options(), SPELLINGS, {"--help", "-h", "--version"}, *map(options_of, EVERY_COMMAND.values())
+    )
     named = {option for span in operations.spans if span.startswith("-") for option in options_in(f"`{span}`")}
 
     assert "--lease" in named

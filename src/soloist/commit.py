@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from soloist.errors import CommandNotAllowed, UsageError
+from soloist.errors import CommandNotAllowed, UsageError, delay_ms, is_number
 from soloist.store import envelope
 from soloist.store.keys import DATA, Keys
 from soloist.store.specials import Followup, Write
@@ -28,9 +28,6 @@ MOST = 2**53
 
 MOST_ARGUMENTS = 1000
 """Of one command; more of them are several commands, in the same step."""
-
-LONGEST_DELAY = 10 * 366 * 86_400
-"""Seconds: beyond it somebody has probably taken milliseconds for seconds."""
 
 
 class Home:
@@ -53,36 +50,27 @@ class Home:
     def key_for(self, name: str) -> str:
         """The full name of a key that may be written along with messages."""
         if not _is_text(name) or not name:
-            raise UsageError(f"{_caller()} asks for the key {name!r}: the name of a key is text, at least one letter")
+            raise UsageError(f"{caller()} asks for the key {name!r}: the name of a key is text, at least one letter")
         return self.data + name
 
     def followup(self, kind: str, body: bytes, key: str, delay: float) -> Followup:
         """A message that is published along with another."""
         if not _is_text(kind) or not envelope.NAME.fullmatch(kind):
             raise UsageError(
-                f"{_caller()} publishes to the kind {kind!r}: a kind is 1 to 128 letters, digits and _ . : / - in a row"
+                f"{caller()} publishes to the kind {kind!r}: a kind is 1 to 128 letters, digits and _ . : / - in a row"
             )
+        if not _is_text(key):
+            raise UsageError(f"{caller()} publishes a message with the key {key!r}: a key is text")
+        try:
+            later = delay_ms(delay)
+        except UsageError as error:
+            raise UsageError(f"{caller()} publishes a message with a delay: {error}") from None
         ident = f"{next(self._numbers)}-{self._tag}"
-        return Followup(
-            kind,
-            envelope.pack(ident, kind, self._now_ms(), body, key.encode()),
-            delay_ms(delay, lambda: f"{_caller()} publishes with the delay"),
-        )
+        return Followup(kind, envelope.pack(ident, kind, self._now_ms(), body, key.encode()), later)
 
 
 NOWHERE = Home(Keys("test").base, "test", lambda: 0)
 """Of a message that was made by hand, as in a user's own test: what it asks for is recorded, and goes nowhere."""
-
-
-def delay_ms(seconds: float, says: Callable[[], str]) -> int:
-    """So many whole milliseconds, never less.
-
-    Args:
-        says: how the sentence begins that refuses them.
-    """
-    if not _is_number(seconds) or not 0 <= seconds <= LONGEST_DELAY:
-        raise UsageError(f"{says()} {seconds!r}: write seconds from 0 to {LONGEST_DELAY:,} (ten years)")
-    return math.ceil(seconds * 1000)
 
 
 class Commit:
@@ -129,7 +117,7 @@ class Commit:
     def expire(self, name: str, time: int) -> None:
         """The key is gone after so many seconds; earlier where a server evicts such keys when memory is short."""
         if _whole(time) < 1:
-            raise UsageError(f"{_caller()} lets a key expire after {time!r} seconds: write at least 1, or delete it")
+            raise UsageError(f"{caller()} lets a key expire after {time!r} seconds: write at least 1, or delete it")
         self._add("expire", name, time)
 
     def persist(self, name: str) -> None:
@@ -143,7 +131,7 @@ class Commit:
     ) -> None:
         """One field, or those of a mapping, or both."""
         if (key is None) != (value is None) or (key is None and not mapping):
-            raise UsageError(f"{_caller()} sets no field of a hash: give a key and a value, or a mapping")
+            raise UsageError(f"{caller()} sets no field of a hash: give a key and a value, or a mapping")
         pairs = [] if key is None else [_text(key), _text(value)]
         for field, text in (mapping or {}).items():
             pairs += (_text(field), _text(text))
@@ -192,7 +180,7 @@ class Commit:
             if name.startswith("_"):
                 raise AttributeError(name)
             raise CommandNotAllowed(
-                f"{_caller()} asks for message.commit.{name}, which may not be written along with a message: it could not "
+                f"{caller()} asks for message.commit.{name}, which may not be written along with a message: it could not "
                 f"be foreseen whether the server would refuse it. What may is {', '.join(COMMANDS)} (del is called delete)"
             )
 
@@ -202,12 +190,12 @@ class Commit:
     def _add(self, command: str, key: str, *arguments: Text) -> None:
         if not _is_text(key) or not key.startswith(self._data) or key == self._data:
             raise UsageError(
-                f"{_caller()} writes to the key {key!r}, which is not in the message's own part of the namespace: "
+                f"{caller()} writes to the key {key!r}, which is not in the message's own part of the namespace: "
                 f"write message.key_for({_short(key)!r}) in its place. (Other keys may be on another server of a cluster.)"
             )
         if command not in NO_ARGUMENTS and not 0 < len(arguments) <= MOST_ARGUMENTS:
             raise UsageError(
-                f"{_caller()} gives {command} {len(arguments):,} values: it takes 1 to {MOST_ARGUMENTS:,} of them, pairs "
+                f"{caller()} gives {command} {len(arguments):,} values: it takes 1 to {MOST_ARGUMENTS:,} of them, pairs "
                 f"counted twice. Call it several times: all of it happens in one step"
             )
         self.writes.append(Write(command, key, arguments))
@@ -221,15 +209,11 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _text(value: Any) -> Text:
     if isinstance(value, str | bytes | int) and not isinstance(value, bool):
         return value
     raise UsageError(
-        f"{_caller()} writes {value!r}, a {type(value).__name__}: what is written is text, bytes or a whole number. "
+        f"{caller()} writes {value!r}, a {type(value).__name__}: what is written is text, bytes or a whole number. "
         f"Make text of it"
     )
 
@@ -237,13 +221,13 @@ def _text(value: Any) -> Text:
 def _whole(amount: Any) -> int:
     if isinstance(amount, int) and not isinstance(amount, bool) and abs(amount) <= MOST:
         return amount
-    raise UsageError(f"{_caller()} adds {amount!r}: the amount is a whole number within 2^53, of either sign")
+    raise UsageError(f"{caller()} adds {amount!r}: the amount is a whole number within 2^53, of either sign")
 
 
 def _score(score: Any) -> str:
-    if _is_number(score) and math.isfinite(score):
+    if is_number(score) and math.isfinite(score):
         return repr(float(score))
-    raise UsageError(f"{_caller()} gives the score {score!r}: a score is a finite number")
+    raise UsageError(f"{caller()} gives the score {score!r}: a score is a finite number")
 
 
 def _short(key: Any) -> str:
@@ -251,7 +235,7 @@ def _short(key: Any) -> str:
     return str(key).rpartition(":")[2] or "name"
 
 
-def _caller() -> str:
+def caller() -> str:
     """The function, file and line outside of this package's own objects from which we were called."""
     frame = sys._getframe(1)  # noqa: SLF001 - who made the mistake is what there is to say
     while frame.f_back is not None and frame.f_globals.get("__name__") in OWN:

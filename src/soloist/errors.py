@@ -19,6 +19,8 @@ Reject                           raised by a handler: this message is erroneous
 Retry                            raised by a handler: not now, once more later
 """
 
+import math
+
 
 class SoloistError(Exception):
     """Base of all. The message is meant for the person at the terminal."""
@@ -105,6 +107,26 @@ class Defect(SoloistError):
     """Something that cannot happen, happened."""
 
 
+LONGEST_DELAY = 10 * 366 * 86_400
+"""Seconds: beyond it somebody has probably taken milliseconds for seconds."""
+
+
+def is_number(value: object) -> bool:
+    """Whatever the types say: a user's function need not be checked."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def delay_ms(seconds: float) -> int:
+    """So many whole milliseconds, never less.
+
+    Raises:
+        UsageError: that is no time to wait.
+    """
+    if not is_number(seconds) or not 0 <= seconds <= LONGEST_DELAY:
+        raise UsageError(f"{seconds!r} is no time to wait: write seconds from 0 to {LONGEST_DELAY:,} (ten years)")
+    return math.ceil(seconds * 1000)
+
+
 class Reject(Exception):
     """Raised by a handler: this message is erroneous. It goes to the error store with this reason."""
 
@@ -117,8 +139,15 @@ class Retry(Exception):
     Args:
         reason: for the log.
         after: seconds, from 0 to ten years.
+
+    Attributes:
+        after_ms: the same in milliseconds, never less.
     """
 
     def __init__(self, reason: str = "", *, after: float = 0.0) -> None:
         super().__init__(reason)
+        try:
+            self.after_ms = delay_ms(after)
+        except UsageError as error:
+            raise UsageError(f"raise Retry(after=…): {error}") from None
         self.after = after

@@ -6,7 +6,8 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from soloist.commit import NOWHERE, Commit, Home
+from soloist.commit import NOWHERE, Commit, Home, caller
+from soloist.errors import UsageError
 from soloist.store.envelope import Envelope, id_of, pack, unpack
 from soloist.store.specials import Followup, Write
 
@@ -89,7 +90,14 @@ class Message(msgspec.Struct, eq=False, gc=False):
             key: what makes it this one and no other: `message.key`, else its id.
             delay: seconds before which it is not handled.
         """
-        self.commit.followups.append((self._home or NOWHERE).followup(kind, encode_body(body), key, delay))
+        try:
+            data = encode_body(body)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise UsageError(
+                f"{caller()} publishes a {type(body).__name__} that cannot be encoded as JSON ({error}): "
+                f"publish text, bytes, or something that is made of dicts, lists, text and numbers"
+            ) from error
+        self.commit.followups.append((self._home or NOWHERE).followup(kind, data, key, delay))
 
     @property
     def asked(self) -> tuple[list[Write], list[Followup]] | None:

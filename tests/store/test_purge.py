@@ -6,12 +6,15 @@ from uuid import uuid4
 
 import pytest
 
+from soloist.store import foreign
 from soloist.store.envelope import NAME
 from soloist.store.keys import Keys
 from soloist.store.snapshot import purge
 from tests.servers import Store
 from tests.store.acting import Instance, ids
+from tests.store.committing import key
 from tests.store.state import dump, full_memory, nothing_changes
+from tests.turns import Done
 
 
 @pytest.fixture
@@ -42,6 +45,8 @@ def fill(store: Store) -> None:
     drainer.drain(limit=1)
     store.link.command("HSET", store.keys.attempts, "1-tag", "1 0 0 0")
     store.link.command("HSET", store.keys.paused, "kind:mail", 1)
+    (held,) = ids(instance.next(want=1))
+    instance.next_of({"default": Done(retried=[(held, 60_000)])})
 
 
 def test_everything_is_removed(store: Store, said: dict[str, list[str]]) -> None:
@@ -54,6 +59,21 @@ def test_everything_is_removed(store: Store, said: dict[str, list[str]]) -> None
 
     assert dump(store.link, store.keys) == {}
     assert said["purge"] == ["OK"]
+
+
+def test_what_was_written_along_with_messages_stays_unless_it_is_asked_for(store: Store) -> None:
+    """It is the users' own, and often what they did the work for. A new namespace of that name finds it as it was."""
+    fill(store)
+    data = key(store, "sum")
+    store.link.command("SET", data, 7)
+
+    purge(store.link, store.keys)
+    assert dump(store.link, store.keys) == {"data:sum": b"7"}
+    Instance(store).join()
+    assert foreign.keys_not_ours(store.link, store.keys) == []
+    purge(store.link, store.keys, data=True)
+
+    assert dump(store.link, store.keys) == {}
 
 
 def test_the_repeat_finds_nothing(store: Store) -> None:

@@ -39,10 +39,11 @@ local FORESEE = {
     end
   end,
   zincrby = function(_, arguments) return not is_finite(arguments[1]) and 'the amount is no finite number' or nil end,
-  pfadd = function(of)
+  pfadd = function(of, _, command)
     local is_none = of.type == 'none' or of.counter
-    local other = of.text or (not is_none and type(redis.pcall('PFCOUNT', of.key)) == 'table')
-    if not is_none and other then return 'what is there was not made by pfadd' end
+    -- Without elements it changes nothing of what is there, but tells whether it could.
+    local other = not is_none and (of.text or type(redis.pcall(command, of.key)) == 'table')
+    if other then return 'what is there was not made by pfadd' end
     of.text, of.counter = 'HYLL', true
   end,
 }
@@ -60,7 +61,7 @@ local function foresee(seen, write)
   if needed ~= 'any' and of.type ~= 'none' and of.type ~= needed then
     return 'what is there is a ' .. of.type .. ', not a ' .. needed
   end
-  local why = FORESEE[command](of, write.arguments)
+  local why = FORESEE[command](of, write.arguments, command)
   if REMOVES[command] then
     of.thinned = of.type ~= 'none'
   elseif needed ~= 'any' then
