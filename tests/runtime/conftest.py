@@ -1,0 +1,16 @@
+"""Instances in this process."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.runtime.source_stage import Stage as SourceStage
+from tests.servers import Store
+
+
+@pytest.fixture
+def sources(store: Store) -> Iterator[SourceStage]:
+    """Starts instances of Apps with sources; stops those that are left, and sees to it that none has failed."""
+    made = SourceStage(store)
+    yield made
+    made.end()
