@@ -8,7 +8,14 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, Self, TypeAlias, TypeVar, Unpack, overload
 
 from soloist.around import DeclaredAround, declare_around, require_flavours, wrap
-from soloist.declared import DeclaredHandler, DeclaredSource, declare_handler, declare_source, require_function
+from soloist.declared import (
+    DeclaredHandler,
+    DeclaredSource,
+    declare_handler,
+    declare_source,
+    require_function,
+    with_parentheses,
+)
 from soloist.errors import UsageError
 from soloist.fitting import here
 from soloist.message import DEFAULT_KIND
@@ -67,6 +74,7 @@ class App(Runs):
         self.handlers: dict[str, DeclaredHandler] = {}
         self.arounds: list[DeclaredAround] = []
 
+    @with_parentheses
     def generator(self, *, every: float, timeout: float | None = SOURCE_TIMEOUT) -> Callable[[Function], Function]:
         """Declare the function that makes a message every so many seconds; None means nothing this time.
 
@@ -74,6 +82,7 @@ class App(Runs):
         """
         return self.source(every=every, timeout=timeout, name=GENERATOR)
 
+    @with_parentheses
     def source(
         self, *, every: float, timeout: float | None = SOURCE_TIMEOUT, name: str | None = None
     ) -> Callable[[Function], Function]:

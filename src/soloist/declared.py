@@ -1,15 +1,19 @@
 """Sources and handlers as they were declared: a function of the user's, and how it wants to be treated."""
 
+import functools
 import inspect
 import math
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from soloist.errors import UsageError
-from soloist.fitting import Fit, Flavour
+from soloist.fitting import Fit, Flavour, here, place_of
 from soloist.source import Source
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 SHORTEST = 0.001
 """Seconds: no source comes more often, but for those that go as fast as they can."""
@@ -82,6 +86,22 @@ def declare_handler(
     if batch is not None and concurrency not in (None, 1):
         raise UsageError(f"{where}: a handler of batches gets one batch at a time; leave concurrency out.")
     return DeclaredHandler(kind, fit, concurrency, timeout, batch or 0, linger)
+
+
+def with_parentheses(decorator: Callable[P, R]) -> Callable[P, R]:
+    """A decorator that is never put bare above a function: Python's own words about that would help nobody."""
+
+    @functools.wraps(decorator)
+    def checked(*args: P.args, **named: P.kwargs) -> R:
+        name = decorator.__name__
+        if len(args) > 1:
+            what = f" above {place_of(args[1])}" if callable(args[1]) else f" ({here()})"
+            raise UsageError(f"@app.{name} takes nothing but what is named: write @app.{name}(every=1){what}.")
+        if "every" not in named:
+            raise UsageError(f"@app.{name} wants to know how often: write @app.{name}(every=1) ({here()}).")
+        return decorator(*args, **named)
+
+    return checked
 
 
 def require_function(given: Any, decorator: str, where: str = "") -> None:

@@ -193,3 +193,16 @@ def test_a_kind_that_nobody_handles_is_refused_with_those_that_there_are() -> No
         app.only(["mail", "invoce"])
     with pytest.raises(UsageError, match=r"no handler for the kind ''\. It has: invoice, mail"):
         app.only([""])
+
+
+@pytest.mark.parametrize("decorator", ["source", "generator"])
+def test_a_source_says_how_often_it_is_called(decorator: str) -> None:
+    """Bare, or without `every`: the sentence says what to write, and where."""
+    decorate: Any = getattr(App("orders"), decorator)
+
+    with pytest.raises(UsageError, match=rf"write @app.{decorator}\(every=1\) above produce \(test_app.py, line \d+\)"):
+        decorate(produce)
+    with pytest.raises(UsageError, match=rf"write @app.{decorator}\(every=1\) \(test_app.py, line \d+\)"):
+        decorate(5)
+    with pytest.raises(UsageError, match=rf"how often: write @app.{decorator}\(every=1\) \(test_app.py"):
+        decorate(timeout=3)
