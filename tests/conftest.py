@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from uuid import uuid4
 
+import hypothesis
 import pytest
 
 from soloist.settings import Settings
@@ -13,6 +14,11 @@ from soloist.store.link import Link
 from soloist.store.server import Server
 from soloist.store.snapshot import purge
 from tests.servers import KINDS, Kind, PrivateServer, Store, require
+
+hypothesis.settings.register_profile(
+    "soloist", deadline=None
+)  # other tests run beside it: no figure would mean anything
+hypothesis.settings.load_profile("soloist")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -9,7 +9,13 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, ParamSpec, Self, TypeAlias, TypeVar, Unpack, overload
 
 from soloist.around import DeclaredAround, declare_around, require_flavours, wrap
-from soloist.declared import DeclaredHandler, DeclaredSource, declare_handler, declare_source, require_function
+from soloist.declared import (
+    DeclaredHandler,
+    DeclaredSource,
+    declare_handler,
+    declare_source,
+    require_function,
+)
 from soloist.errors import UsageError
 from soloist.fitting import here, place_of
 from soloist.message import DEFAULT_KIND

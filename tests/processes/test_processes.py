@@ -1,8 +1,13 @@
 """`run --processes N`: a parent keeps N instances running; none of them outlives it."""
 
+import fcntl
 import os
 import signal
+import struct
 import subprocess
+import termios
+from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -151,6 +156,41 @@ def test_a_reader_that_closes_the_pipe_ends_all_in_order(crew: Crew) -> None:
     assert process.wait(timeout=60) == 0
     assert all(map(is_gone, children))
     assert crew.snapshot().instances == []
+
+
+def test_a_reader_that_does_not_read_holds_up_nobody(crew: Crew) -> None:
+    """Neither the work nor the end."""
+    words = [*SOLOIST, "run", *crew.connection, "--processes", "2", "--events", "--interval", "0.001"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT)
+    assert process.stdout is not None
+    fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+    children = pids(crew, 2)
+    unread = wait_until(lambda: found if (found := waiting_in(process.stdout)) > 3500 else 0, what="the pipe is full")
+
+    before = crew.snapshot().completed
+    wait_until(lambda: crew.snapshot().completed > before + 100, what="work goes on")
+    process.terminate()
+
+    assert process.wait(timeout=60) == 0
+    assert unread <= 4096
+    assert all(map(is_gone, children))
+    process.stdout.close()
+
+
+def waiting_in(pipe: IO[bytes] | None) -> int:
+    """Bytes that nobody has read yet."""
+    assert pipe is not None
+    return int(struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0\0\0\0"))[0])
+
+
+def test_a_disk_that_is_full_ends_all_with_its_code(crew: Crew) -> None:
+    """Exit 4, as with one."""
+    words = [*SOLOIST, "run", *crew.connection, "--processes", "2", "--interval", "3600"]
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, timeout=60, check=False)
+
+    assert ended.returncode == 4
+    assert "soloist: the output cannot be written: No space left on device" in ended.stderr
 
 
 def test_a_frozen_one_is_thawed_to_leave(crew: Crew) -> None:

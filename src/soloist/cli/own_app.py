@@ -27,7 +27,12 @@ def own_app(where: str, demo: dict[str, Any]) -> "App":
     if module_name.endswith(".py") or "/" in module_name:
         meant = module_name.removesuffix(".py").strip("./").replace("/", ".")
         raise UsageError(f"{where!r} names a file: write its module, {meant}:{attribute or 'app'}.")
-    module = _imported(where, module_name)
+    try:
+        module = _imported(where, module_name)
+    except UsageError as error:
+        if attribute:
+            raise
+        raise UsageError(f"{where!r} is not MODULE:APP (for example shop.orders:app). {error}") from None
     if not attribute:
         raise UsageError(f"{where!r} is not MODULE:APP. {_instead(module)}")
     try:

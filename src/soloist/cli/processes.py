@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType
-from typing import IO, Any
+from typing import IO
 
 from soloist.cli.one_instance import INTERRUPTED, ONE_SIGNAL, SELDOM
 from soloist.cli.output import reader_is_gone
@@ -265,21 +265,27 @@ class Processes:
                     self._write(line + b"\n", descriptor)
 
     def _write(self, line: bytes, descriptor: int) -> None:
-        output: Any = sys.stdout if descriptor == 1 else sys.stderr
+        """Not through sys.stdout: at its end this process would wait there for a thread whose reader does not read."""
         try:
             with self._writing[descriptor]:
-                output.buffer.write(line)
-                output.buffer.flush()
-        except (AttributeError, OSError, ValueError) as error:
+                _write_whole(descriptor, line)
+        except OSError as error:
             if descriptor == 2 or self._is_closed:
                 return  # nobody can be told
-            self._is_closed = True
             if not isinstance(error, BrokenPipeError):
-                self._failure = OutputError(
-                    f"the output cannot be written: {getattr(error, 'strerror', None) or error}"
-                )
+                self._failure = OutputError(f"the output cannot be written: {error.strerror}")
+            self._is_closed = True
             self._wake_up()
 
     def _wake_up(self) -> None:
         with suppress(BlockingIOError):
             os.write(self._wake, b"\0")
+
+
+def _write_whole(descriptor: int, line: bytes) -> None:
+    """Write until all of it is taken."""
+    while line:
+        try:
+            line = line[os.write(descriptor, line) :]
+        except BlockingIOError:  # whoever gave us the output has made it so
+            select.select([], [descriptor], [])

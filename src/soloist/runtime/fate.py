@@ -10,9 +10,8 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from soloist.commit import delay_ms
 from soloist.declared import DeclaredHandler
-from soloist.errors import Reject, Retry, UsageError
+from soloist.errors import Reject, Retry
 from soloist.message import Details, Message
 from soloist.runtime.telling import text
 from soloist.store.specials import Followup, Write
@@ -76,17 +75,11 @@ class Fates:
         if retried < self._retries:
             self._say("handler.retried error=%r; the message is handled once more later", error)
             if isinstance(error, Retry):
-                return self._as_it_says(error, attempt)
+                return Again(error.after_ms)
             return Again(round(min(self._declared.backoff * 2**retried, LONGEST_BACKOFF) * 1000))
         self._say("handler.failed error=%r; it is in the error store (getErrors --json)", error)
         trace = text(lambda: "".join(traceback.format_exception(error)))[-TRACEBACK_LENGTH:]
         return self._failed(error, attempt, trace)
-
-    def _as_it_says(self, retry: Retry, attempt: int) -> Fate:
-        try:
-            return Again(delay_ms(retry.after, lambda: f"{self._declared.where} raised Retry with after ="))
-        except UsageError as wrong:
-            return self._failed(wrong, attempt, None)
 
     def too_late(self, timeout: float, attempt: int) -> bytes:
         """Its handler did not return in time, and nothing can end it."""
