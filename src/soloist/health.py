@@ -116,10 +116,12 @@ def _instance(instance: InstanceSnapshot, seen: Snapshot) -> list[Finding]:
         since = f"for {trouble.for_ms / 1000:.0f} s"
         if trouble.error:
             says = f"the source {name!r} of {who} has failed {since}: {trouble.error}"
-            found.append(Finding("source-fails", says, "See its log for the traceback; `handover` lets another try."))
+            remedy = "See its log for the traceback. After 30 s another instance tries, if one is in line."
+            found.append(Finding("source-fails", says, remedy))
         else:
-            says = f"the source {name!r} of {who} has not returned {since}: nothing is published meanwhile"
-            found.append(Finding("source-late", says, "Give it time limits of its own; `handover` lets another try."))
+            says = f"the source {name!r} of {who} has not returned {since}: nothing of it is published meanwhile"
+            remedy = "Give it time limits of its own. After its timeout another instance tries, if one is in line."
+            found.append(Finding("source-late", says, remedy))
     if instance.late_ms:
         says = f"the heart of {who} beat {instance.late_ms / 1000:.1f} s late in the last minute"
         remedy = "Code that holds the interpreter lock, or a machine with too much to do? See docs/guarantees.md."

@@ -153,6 +153,7 @@ def test_one_that_fails_for_long_leaves_the_part_to_another_visibly(
     assert found[0] == "0"
     assert first.played == 0
     assert not first.may_generate
+    assert first._stands_back_until - time.monotonic() > 10, "far longer than after a handover"
     assert_only_the_part_is_lost(sources, first)
     events = [entry.event for entry in sources.inspector.log()]
     assert [each for each in events if each in ("elected", "asked", "resigned")] == [
@@ -204,32 +205,31 @@ def test_somebody_who_comes_later_is_asked_as_well(sources: Stage, monkeypatch: 
 def test_trouble_of_an_older_term_proves_nothing_in_a_new_one(
     sources: Stage, monkeypatch: pytest.MonkeyPatch, asked: list[str]
 ) -> None:
-    """Else it would be unfit at once, before its source was called."""
-    monkeypatch.setattr(instance_module, "COOL_DOWN", 0.0)
-    monkeypatch.setattr(generator_module, "FAILING", 0.3)
-    is_broken = threading.Event()
+    """Else it would be unfit at once, before its source has answered."""
+    monkeypatch.setattr(generator_module, "FAILING", 0.2)
+    is_broken, gate = threading.Event(), Gate()
     is_broken.set()
 
     def count() -> str:
         if is_broken.is_set():
             raise ValueError("no")
-        return "first"
+        gate.wait()
+        return "x"
 
     first, second = start_beside(sources, app_of(count))
     sources.wait_for(second, "elected")
     is_broken.clear()
-    [reader] = first.generator.readers
-    reader.failing = time.monotonic() - 3600, "long ago"
-    reader.has_timed_out = True
     sources.stop(second)
-
     sources.wait_for(first, "elected", times=2)
+    gate.wait_until_reached()
     third = sources.start(well())
     sources.wait_for_successor()
-    published = len(sources.published())
-    wait_until(lambda: sources.published()[published:].count("first") > 5, what="it publishes beside a successor")
+    wait_for_beats(first, 5)
+    gate.open()
+
     assert len(sources.told(first, "unfit")) == 1
     assert not sources.told(third, "elected")
+    assert asked.count("OK") == 1
 
 
 def test_who_stood_back_generates_when_nobody_else_is_left(sources: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -373,7 +373,7 @@ def test_a_timeout_of_the_sources_own_is_an_exception_like_any_other(
     assert not sources.told(second, "elected")
 
 
-def test_a_stop_does_not_wait_for_a_source_that_hangs(sources: Stage) -> None:
+def test_a_stop_does_not_wait_for_a_source_that_hangs(sources: Stage, caplog: pytest.LogCaptureFixture) -> None:
     """An async one is cancelled before the lifespan is left."""
     begun, order = threading.Event(), list[str]()
 
@@ -396,9 +396,12 @@ def test_a_stop_does_not_wait_for_a_source_that_hangs(sources: Stage) -> None:
     instance = sources.start(app, lease=0.8)
     assert begun.wait(30)
 
-    sources.stop(instance)
+    with caplog.at_level(logging.ERROR, "soloist"):
+        sources.stop(instance)
 
     assert order == ["cancelled", "left"]
+    wait_until(lambda: not any(thread.is_alive() for thread in instance.generator.threads), what="its thread ends")
+    assert not caplog.records, "that is no failure of the source"
 
 
 # it answers what cannot be published

@@ -2,7 +2,7 @@
 
 import threading
 
-from soloist.cli.account import Told
+from soloist.cli.account import Told, sentence
 from soloist.errors import OutputError
 from soloist.events import Event
 
@@ -48,3 +48,10 @@ def test_an_output_that_cannot_be_written_asks_to_stop_once() -> None:
 
     assert asked == [1]
     assert isinstance(told.failure, OutputError)
+
+
+def test_who_leaves_the_part_to_another_says_why() -> None:
+    """For people; events have it as a field."""
+    said = sentence("unfit", {"reason": "source outbox took longer than 30 s", "term": 3})
+
+    assert said == "leaves the generator's part to another instance: source outbox took longer than 30 s"

@@ -108,6 +108,27 @@ def test_a_clock_that_went_far_ahead_makes_one_tick_not_a_million() -> None:
     assert (cadence.tick, wait_ms(cadence, 0)) == (NOON + 300, 300)
 
 
+def test_ticks_that_were_not_wanted_are_not_made_up_for() -> None:
+    """A source asked not to be called for 1.7 s: it comes once then, and after that when the next one is due."""
+    cadence = begun()
+    cadence.done(at(5))
+
+    cadence.skip(at(1_700))
+    assert (cadence.tick, wait_ms(cadence, 1_700)) == (NOON + 1_500, 0)
+    cadence.done(at(1_705))
+    assert (cadence.tick, wait_ms(cadence, 1_705)) == (NOON + 2_000, 295)
+
+
+def test_skipping_does_not_bring_a_tick_forward() -> None:
+    """One that is still to come is left where it is."""
+    cadence = begun()
+    cadence.done(at(5))
+
+    cadence.skip(at(100))
+
+    assert (cadence.tick, wait_ms(cadence, 100)) == (NOON + 500, 400)
+
+
 @pytest.mark.parametrize("last_tick", [None, NOON, 0, NOON * 2])
 def test_as_fast_as_it_goes_has_no_ticks(last_tick: int | None) -> None:
     """Distance 0: always due, and nothing is stored."""

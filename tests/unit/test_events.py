@@ -127,7 +127,7 @@ def test_what_was_held_up_is_told_with_the_next_beat(events: Events, heard: Hear
     assert len(heard.times("handled")) == 2
 
 
-@pytest.mark.parametrize("rare", ["superseded", "quiet", "left", "elected", "reclaimed"])
+@pytest.mark.parametrize("rare", ["superseded", "quiet", "left", "elected", "reclaimed", "unfit"])
 def test_totals_are_told_before_a_rare_event(rare: str, events: Events, heard: Heard) -> None:
     """What was counted before it happened is told before it, however short the time."""
     for number in (1, 2):

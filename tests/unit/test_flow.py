@@ -311,6 +311,24 @@ def wait_for_gc_of(script: Script) -> None:
     assert script.done
 
 
+def test_an_async_generator_is_closed_before_anything_else_happens(begin: Begin) -> None:
+    """Not at some time later, when Python finds out that nobody needs it."""
+    done: list[str] = []
+
+    async def steps() -> AsyncIterator[str]:
+        try:
+            yield "a"
+        finally:
+            await asyncio.sleep(0.05)
+            done.append("closed")
+
+    course = begin(steps)
+    course.page(ROOM)
+    course.close()
+
+    assert done == ["closed"]
+
+
 @sync_and_async
 def test_one_that_has_ended_is_begun_anew_when_it_is_due(begin: Begin, flavour: str) -> None:
     """In the same step: a function with one yield comes each time, not every other time."""

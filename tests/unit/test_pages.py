@@ -130,6 +130,7 @@ def endless() -> list[Any]:
         (Page(wait="5"), "wait='5' of a Page must be a number of seconds"),  # type: ignore[arg-type]
         (Page(cursor=Opaque()), "the cursor <opaque> cannot be stored: .* It must be something that JSON can tell"),
         (Page(cursor=endless()), r"the cursor \[\[...\]\] cannot be stored"),
+        (Page(cursor="x" * 2**20), r"a cursor of 1,048,578 bytes is too long; at most 1,048,576 are possible"),
         (Page(cursor=float("nan")), "the cursor nan cannot be stored: JSON knows no such number"),
     ],
 )

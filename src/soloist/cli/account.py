@@ -103,6 +103,8 @@ def sentence(event: str, fields: dict[str, Any]) -> str:
     if event == "reclaimed":
         many = f"{fields['messages']:,} messages" if fields["messages"] > 1 else "a message"
         return f"found that {fields['from']} is gone, and took back {many} that it held"
+    if event == "unfit":
+        return f"leaves the generator's part to another instance: {fields['reason']}"
     if event == "quiet":
         return "takes no more work and finishes what it has in hand (asked again, it ends at once)"
     if event == "stuck":

@@ -22,6 +22,8 @@ MOST_KINDS = 1000
 """Each brings four keys along, and a script can unpack only so many."""
 
 MOST_KEY = 4096
+MOST_CURSOR = 2**20
+"""Bytes: every election reads all cursors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,8 @@ def _cursor(value: Any) -> str | None:
         ) from None
     if encoded == "null":
         raise UsageError(f"the cursor {value!r} cannot be stored: JSON knows no such number. None keeps the stored one")
+    if len(encoded) > MOST_CURSOR:
+        raise UsageError(f"a cursor of {len(encoded):,} bytes is too long; at most {MOST_CURSOR:,} are possible")
     return encoded
 
 

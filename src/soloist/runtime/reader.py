@@ -6,6 +6,7 @@ Each has a thread of its own, so that a source that is slow holds up no other, a
 import logging
 import threading
 import time
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING
 
 from soloist.declared import DeclaredSource
@@ -115,7 +116,7 @@ class Reader:
                 if not room:
                     not_before = time.monotonic() + DONE_WAIT
                     continue
-                sheet = self._call(course, room)
+                sheet = self._call(course, term, room)
                 not_before = time.monotonic() + sheet.wait if sheet.wait else 0.0
                 if course.is_worth_a_call(sheet):
                     if not self._sender.publish(term, self.name, sheet, cadence.tick):
@@ -140,7 +141,7 @@ class Reader:
             term.wait_until_over(min(wait, LONGEST_WAIT))
         return False
 
-    def _call(self, course: Course, room: int) -> Sheet:
+    def _call(self, course: Course, term: PlayedTerm, room: int) -> Sheet:
         """The next page; an empty one if the user's code raises."""
         called_at = self.called_at = time.monotonic()
         try:
@@ -148,7 +149,8 @@ class Reader:
         except BaseException as error:  # noqa: BLE001 - whatever it is, also SystemExit: the next tick comes
             took = time.monotonic() - called_at
             self.has_timed_out = self.declared.timeout is not None and took > self.declared.timeout
-            self._failed(error)
+            if not (term.is_over and isinstance(error, CancelledError)):  # that is how a stop ends an async one
+                self._failed(error)
             return Sheet()
         else:
             self.failing, self.has_timed_out = None, False
