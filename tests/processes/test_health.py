@@ -227,7 +227,8 @@ def test_a_health_port_that_is_taken_is_named(crew: Crew) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_systemd_is_told(crew: Crew) -> None:
+@pytest.mark.parametrize("processes", [1, 2])
+def test_systemd_is_told(crew: Crew, processes: int) -> None:
     """Ready when it has joined, a sign of life at half the watchdog's time, and that it stops."""
     where = crew.folder / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
@@ -241,7 +242,9 @@ def test_systemd_is_told(crew: Crew) -> None:
 
         listening = threading.Thread(target=listen)
         listening.start()
-        running = crew.start(environment={"NOTIFY_SOCKET": str(where), "WATCHDOG_USEC": "200000"})
+        environment = {"NOTIFY_SOCKET": str(where), "WATCHDOG_USEC": "200000"}
+        running = crew.start("--processes", processes, environment=environment)
+        running.wait_for("joined", count=processes)
 
         wait_until(lambda: len(told) >= 3, what="two signs of life")
         assert running.end() == 0

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -91,3 +92,18 @@ def test_a_handler_that_hangs_has_its_process_replaced(
     assert len(numbers) <= processes
     failed = json.loads(crew.command("errors", "list", "--json", "--limit", "1").stdout.splitlines()[0])
     assert failed["type"] == "Timeout"
+
+
+def test_systemd_is_not_told_of_a_stop_that_is_none(crew: Crew) -> None:
+    """It would wait for a process to end that goes on, and kill it."""
+    where = crew.folder / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.bind(str(where))
+        notify.settimeout(60)
+        environment = {"HANGS": "1", "NOTIFY_SOCKET": str(where)}
+        running = crew.start("tests.processes.script:app", environment=environment)
+
+        assert [notify.recv(100), notify.recv(100)] == [b"READY=1", b"READY=1"]
+
+        (crew.folder / "gate").touch()
+        running.kill()
