@@ -42,7 +42,7 @@ class Lane:
         self.at_the_bell = False
         self._instance = instance
         self._claims = claims
-        self._call = declared.fit.bind(instance.ctx)
+        self._call = instance.app.wrapped(declared, declared.fit.bind(instance.ctx))
         self._failures = Failures(lambda: instance.incarnation.id)
         self._bell = Link(instance.server, BLOCK + instance.settings.call_timeout)
         self._bell_patience = Patience("bell", instance.outage)
