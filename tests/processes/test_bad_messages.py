@@ -91,7 +91,7 @@ def test_a_body_that_is_too_large_is_refused_and_nothing_else_is_lost(crew: Crew
     assert (seen.published, seen.completed) == (4, 4)
     said = path.read_text()
     assert said.count("source.failed") == 1
-    assert "a body of 1025 bytes is larger than max_body allows" in said
+    assert "a body of 1,025 bytes is larger than max_body allows" in said
 
 
 class Watch:
