@@ -1,13 +1,13 @@
 """A call as it travels: made once by a client, executed by the server never, once or several times, early or late."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from soloist.errors import Defect, NamespaceError
 from soloist.store import control, messages, presence, records
 from soloist.store.control import Asked
-from soloist.store.messages import Claimed, Full, PageCall, TurnCall
+from soloist.store.messages import Claimed, Followup, Full, PageCall, TurnCall, Write
 from soloist.store.presence import Heard, Joined, Who
 from soloist.store.records import Drained, Failure
 from soloist.store.replies import Superseded
@@ -141,6 +141,15 @@ class Call:
         return {each.decode() for done in self.done.values() for each in done.completed}
 
     @property
+    def committed(self) -> dict[str, tuple[Sequence[Write], Sequence[Followup]]]:
+        """What those that are completed ask for, by their ids."""
+        return {ident.decode(): (writes, on) for done in self.done.values() for ident, writes, on in done.committed}
+
+    @property
+    def retried(self) -> list[str]:
+        return [each.decode() for done in self.done.values() for each, _ in done.retried]
+
+    @property
     def failed(self) -> list[str]:
         return [each.decode() for done in self.done.values() for each, _ in done.failed]
 
@@ -159,6 +168,7 @@ class Call:
             text += f" term={self.page.term} call={self.page.call} first={self.page.first} ids={self.published}"
         if self.turn is not None:
             text += f" turn={self.turn.turn} completed={sorted(self.completed)} failed={self.failed} back={self.back}"
+            text += f" retried={self.retried} committed={sorted(self.committed)}"
             text += f"; as sent: {dict(self.turn.kinds)} {list(self.turn.runs)}"
         if self.what == "pause":
             text += f" {self.kinds} {'on' if self.on else 'off'}"

@@ -10,11 +10,27 @@ QUICK = 64
 
 
 def give_back(state: State, ids: Sequence[str], kinds: Mapping[str, str], max_attempts: int) -> None:
-    """To the head of the list that it came from, in the old order, deaths unchanged."""
+    """To the head of the list that it came from, in the old order, deaths and retries unchanged."""
     for each in reversed(ids):
-        deaths = state.attempts[each].deaths if each in state.attempts else 0
-        where = "suspect" if deaths >= max_attempts - 1 else "again" if deaths else "pending"
-        state.lists.setdefault(f"{where}:{kinds[each]}", []).insert(0, each)
+        state.lists.setdefault(f"{where_to(state, each, max_attempts)}:{kinds[each]}", []).insert(0, each)
+
+
+def where_to(state: State, ident: str, max_attempts: int) -> str:
+    """Where a message waits, by what it has been through."""
+    of = state.attempts.get(ident)
+    return "pending" if of is None else "suspect" if of.deaths >= max_attempts - 1 else "again"
+
+
+def become_due(state: State, kind: str, now: int, max_attempts: int) -> int | None:
+    """What is due waits like the others; answers in how many ms the next one is."""
+    dues = state.delayed.get(f"delayed:{kind}", {})
+    for ident in sorted((each for each in dues if dues[each] <= now), key=lambda each: (dues[each], f"{each} ")):
+        where = where_to(state, ident, max_attempts)
+        if where == "suspect":
+            state.attempts[ident] = state.attempts[ident]._replace(since=now)
+        state.lists.setdefault(f"{where}:{kind}", []).append(ident)
+        del dues[ident]
+    return min(dues.values()) - now if dues else None
 
 
 def claim(state: State, ident: str, want: Mapping[str, int], now: int) -> tuple[list[str], bool, str]:

@@ -6,10 +6,11 @@ term is adopted if it is higher than any played under this id, else the client i
 
 import random
 from collections.abc import Iterator, Mapping
+from itertools import count
 
 from soloist.runtime.election import Consequence, consequence
 from soloist.store import envelope
-from soloist.store.messages import Claimed, Full, PageCall, TurnCall
+from soloist.store.messages import Claimed, Followup, Full, PageCall, TurnCall, Write
 from soloist.store.presence import Heard, Joined, Who
 from soloist.store.records import Drained
 from soloist.store.replies import Superseded, TermOver
@@ -19,6 +20,7 @@ from tests.turns import Done, turn_call
 
 DETAILS = b'{"reason": "it is erroneous", "type": "Reject"}'
 SOURCE = "source"
+DELAYS_MS = (400, 12_000, 31_000)
 ERRONEOUS = 3
 """One message in so many fails, and fails again when it is put back."""
 
@@ -37,8 +39,9 @@ class Client:
         stands_back: it was asked to hand over: so many beats more it will not generate.
     """
 
-    def __init__(self, names: Iterator[int], chance: random.Random, *, drains: bool = False) -> None:
+    def __init__(self, names: Iterator[int], chance: random.Random, base: str, *, drains: bool = False) -> None:
         self._names = names
+        self._base = base
         self.chance = chance
         self.drains = drains
         self.errands: list[Call] = []
@@ -61,6 +64,7 @@ class Client:
         self.former: dict[str, str] = {}
         self.term = self.highest = self.call = self.seq = self.cursor = self.stands_back = 0
         self.term_tag = ""
+        self._handed_on = count(1)
         self.in_print: tuple[str, ...] = ()
 
     @property
@@ -122,16 +126,20 @@ class Client:
         chance = self.chance
         want = 3 if calm else chance.choice((0, 1, 1, 2, 3))
         if self.held and not calm and chance.random() < 0.02:
-            return self._gives_back_blindly()
+            return self._acts_blindly()
         quiet = not calm and chance.random() < 0.2  # it gives back what it has not done
         done = {kind: Done(0 if quiet or (self.hold and self.held) else want) for kind in KINDS}
         for ident, kind in self.held.items():
             fate = 0.0 if calm else chance.random()
             if fate < 0.6 and int(ident.partition("-")[0]) % ERRONEOUS == 0:
                 done[kind].failed.append((ident.encode(), DETAILS))
+            elif fate < 0.6 and chance.random() < 0.6:
+                self._commits(done[kind], ident, calm=calm)
             elif fate < 0.6:
                 done[kind].completed.append(ident.encode())
-            elif fate < (1.0 if quiet else 0.65):
+            elif fate < 0.75 and not quiet:
+                self._tell(done[kind], ident, "retried")
+            elif fate < (1.0 if quiet else 0.8):
                 done[kind].back.append(ident.encode())
         if self.former and not calm and chance.random() < 0.06:
             self._is_confused(done)
@@ -145,7 +153,7 @@ class Client:
         """Its next `next`, about some of what it holds, wherever it stands; sometimes it has lost count."""
         done = {kind: Done(self.chance.choice((0, 2))) for kind in KINDS}
         for ident, kind in self.held.items():
-            fate = self.chance.choice(("completed", "completed", "failed", "failed", "back", "", ""))
+            fate = self.chance.choice(("completed", "committed", "failed", "failed", "back", "retried", "", ""))
             self._tell(done[kind], ident, fate)
         if self.former and self.chance.random() < 0.05:
             self._is_confused(done)
@@ -174,22 +182,46 @@ class Client:
     def _is_confused(self, done: dict[str, Done]) -> None:
         """It names what it holds no more: whatever it says of it, the whole call must be refused."""
         ident = self.chance.choice([*self.former])
-        self._tell(done[self.former[ident]], ident, self.chance.choice(("completed", "failed", "back")))
+        fates = ("completed", "failed", "back", "retried", "committed")
+        self._tell(done[self.former[ident]], ident, self.chance.choice(fates))
 
-    @staticmethod
-    def _tell(of: Done, ident: str, fate: str) -> None:
+    def _commits(self, of: Done, ident: str, *, calm: bool) -> None:
+        """Its number is added to a sum; other messages are handed on; rarely the server would refuse a part of it."""
+        chance, key = self.chance, f"{self._base}data:sum"
+        writes = [Write("incrby", key, (int(ident.partition("-")[0]),))]
+        if chance.random() < 0.3:
+            other = f"{self._base}data:other"
+            writes += [Write("set", other, (chance.randrange(9),)), Write("incrby", other, (1,))]
+        if not calm and chance.random() < 0.25:
+            writes.insert(chance.randrange(len(writes) + 1), Write("expire", key, (0,)))
+        on = []
+        for _ in range(0 if calm else chance.choice((0, 1, 1, 2))):
+            kind, handed_on = chance.choice(KINDS), f"{next(self._handed_on)}-f{self.id}"
+            on.append(
+                Followup(kind, envelope.pack(handed_on, kind, 5, b"handed on"), chance.choice((0, 0, *DELAYS_MS)))
+            )
+        of.committed.append((ident.encode(), writes, on))
+
+    def _tell(self, of: Done, ident: str, fate: str) -> None:
         if fate == "completed":
             of.completed.append(ident.encode())
         elif fate == "failed":
             of.failed.append((ident.encode(), DETAILS))
         elif fate == "back":
             of.back.append(ident.encode())
+        elif fate == "retried":
+            of.retried.append((ident.encode(), self.chance.choice((0, *DELAYS_MS))))
+        elif fate == "committed":
+            self._commits(of, ident, calm=False)
 
-    def _gives_back_blindly(self) -> Call:
-        """It gives a message back, and passes the lists of another kind only."""
+    def _acts_blindly(self) -> Call:
+        """It gives a message back, or the like, and passes the lists of another kind only."""
         ident, kind = self.chance.choice([*self.held.items()])
-        other = KINDS[1 - KINDS.index(kind)]
-        return self._turn({other: Done(back=[ident.encode()])})
+        other, done = KINDS[1 - KINDS.index(kind)], Done()
+        fate = self.chance.choice(("back", "retried", "committed"))
+        self._tell(done, ident, fate)
+        done.committed = [(each, writes, ()) for each, writes, _ in done.committed]  # whose kinds would be passed
+        return self._turn({other: done})
 
     def _drains(self, *, calm: bool) -> Call:
         if self.chance.random() < 0.3:
@@ -280,7 +312,7 @@ class Client:
     def _claimed(self, call: Call, claimed: Claimed) -> None:
         assert call.turn is not None
         self.turn, self.stamp, self.hold = call.turn.turn, claimed.stamp, claimed.hold
-        for ident in sorted({*call.completed, *call.failed, *call.back}):
+        for ident in sorted({*call.completed, *call.failed, *call.back, *call.retried, *call.committed}):
             if kind := self.held.pop(ident, None):
                 self.former[ident] = kind
         for each in claimed.envelopes:

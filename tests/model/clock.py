@@ -20,6 +20,11 @@ return 'OK'
 """
 
 
+SHIFT = (
+    "for _, each in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZINCRBY', KEYS[1], ARGV[1], each) end"
+)
+
+
 def moved(state: State, ms: int, heard: AbstractSet[str], there: AbstractSet[str], settings: Settings) -> State:
     """The state as it is when so much time has passed."""
     after, now = state.copy(), state.now_ms
@@ -48,6 +53,7 @@ def moved(state: State, ms: int, heard: AbstractSet[str], there: AbstractSet[str
         at: Place(place.id, now if place.id in heard else shift(place.last), place.idle_judge)
         for at, place in state.line.items()
     }
+    after.delayed = {name: {ident: shift(due) for ident, due in dues.items()} for name, dues in state.delayed.items()}
     after.attempts = {
         ident: of._replace(since=shift(of.since), hold=shift(of.hold)) for ident, of in state.attempts.items()
     }
@@ -81,5 +87,8 @@ def write(store: Store, old: State, new: State) -> None:
         ("HSET", keys.line, at, f"{place.id} {place.last} {int(place.idle_judge)}") for at, place in new.line.items()
     ]
     commands += [("HSET", keys.attempts, ident, " ".join(map(str, of))) for ident, of in new.attempts.items()]
+    for name, dues in new.delayed.items():
+        ident = next(iter(dues))
+        store.link.command("EVAL", SHIFT, 1, keys.base + name, dues[ident] - old.delayed[name][ident])
     if commands:
         store.link.command("EVAL", WRITE, 0, *(word for command in commands for word in (len(command), *command)))

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 
 from soloist.store.messages import Claimed
 from soloist.store.records import Drained
-from tests.model import claims, places, presences
+from tests.model import claims, outcomes, places, presences
+from tests.model.calls import KINDS
 from tests.model.state import State
 from tests.model.step import Step, count, hear, note, refuse, ring
 
@@ -33,7 +34,9 @@ def _publish(step: Step, state: State) -> set[str]:
         return {"OK"}
     if (page.call, page.first) != (state.number("call") + 1, state.number("seq") + 1):
         return refuse(state, "publish")
-    waiting = {kind: state.waiting(kind) - len(state.lists.get(f"suspect:{kind}", ())) for kind in page.envelopes}
+    lists = {kind: [f"pending:{kind}", f"again:{kind}"] for kind in page.envelopes}
+    waiting = {kind: sum(len(state.lists.get(name, ())) for name in names) for kind, names in lists.items()}
+    waiting = {kind: many + len(state.delayed.get(f"delayed:{kind}", ())) for kind, many in waiting.items()}
     if any(many >= step.settings.max_pending for many in waiting.values()):
         return {"FULL"}
     if not isinstance(step.reply, int):
@@ -61,26 +64,21 @@ def _next(step: Step, state: State) -> set[str]:
         hear(state, ident)
         held, reply = state.claimed.get(ident, []), step.reply
         same = isinstance(reply, Claimed) and (reply.stamp, reply.hold) == (me.stamp, False)
+        same = same and isinstance(reply, Claimed) and b" ".join(reply.refused).decode() == me.refused
         same = same and isinstance(reply, Claimed) and claims.is_told(state, reply, held)
         return {"AGAIN"} if same else {f"AGAIN {me.stamp} {held}, not {reply}"}
     fits = me is not None and (turn.turn, turn.stamp) == (me.turn + 1, me.stamp)
     named = places.named(turn, state.claimed.get(ident, []))
     if me is None or not fits or named is None:
         return refuse(state, "next")
-    if any(step.kinds[each] not in turn.kinds for each in named.back):
+    if any(step.kinds[each] not in turn.kinds for each in named.must_be_given):
         return {"KINDS"}
     if not isinstance(step.reply, Claimed):
         return {"OK"}
     now = int(step.reply.stamp) // 1000
     held = [each for each in state.claimed.get(ident, []) if each not in named.all]
     state.claimed[ident] = held
-    for each in named.completed:
-        count(state, "completed", 1, step.kinds[each])
-    for at, each in enumerate(named.failed, 1):
-        state.errors[each] = int(step.reply.stamp) + at
-        count(state, "failed", 1, step.kinds[each])
-    for each in [*named.completed, *named.failed]:
-        state.attempts.pop(each, None)
+    completed, failed = outcomes.settle(state, named, step.kinds, int(step.reply.stamp))
     claims.give_back(state, named.back, step.kinds, step.settings.max_attempts)
     want = {kind: tally.want for kind, tally in turn.kinds.items()}
     taken, hold, alone = claims.claim(state, ident, want, now)
@@ -88,12 +86,15 @@ def _next(step: Step, state: State) -> set[str]:
     interval = min(me.interval, step.settings.heartbeat_ms) if taken else me.interval
     state.lives[ident] = me._replace(
         turn=turn.turn, stamp=step.reply.stamp, before=turn.stamp, alone=alone or me.alone, zero=0, interval=interval,
-        completed=me.completed + len(named.completed), failed=me.failed + len(named.failed),
+        completed=me.completed + completed, failed=me.failed + failed, retried=me.retried + len(named.retried),
+        refused=" ".join(named.refused),
     )  # fmt: skip
-    ring(state, tuple(turn.kinds))
+    ring(state, KINDS if named.committed else tuple(turn.kinds))
     told = [each.split(b" ", 1)[0].decode() for each in step.reply.envelopes]
+    refused = [each.decode() for each in step.reply.refused]
     right = told == taken and step.reply.hold == hold and claims.is_told(state, step.reply, taken)
-    return {"OK"} if right else {f"OK {taken} hold={hold}, not {told} hold={step.reply.hold}"}
+    given = f"{told} hold={step.reply.hold} refused={refused}"
+    return {"OK"} if right and refused == named.refused else {f"OK {taken} hold={hold} {named.refused}, not {given}"}
 
 
 def _drain(step: Step, state: State) -> set[str]:

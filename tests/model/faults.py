@@ -214,6 +214,8 @@ def is_killed_before_witnesses(world: World) -> None:
             _travels(world, victim, victim.next_call())
         world.time_passes(span, {client.id for client in world.living()} - {ident})
     _see(world, witnesses)
+    if lives_on and victim.listens_as != victim.id and chance.random() < 0.6:
+        world.subscribe(victim)  # whoever was told to reclaim it does not know that yet
     _judge(world, witnesses)
 
 
@@ -273,12 +275,12 @@ FAULTS: Mapping[Callable[[World], None], int] = {
     the_clock_goes_back: 3,
     somebody_judges: 8,
     is_cut_off: 8,
-    has_its_hands_full: 12,
+    has_its_hands_full: 16,
     leaves_in_order: 6,
     a_suspect_has_waited: 12,
     a_will_changes: 12,
     is_killed: 4,
-    is_killed_before_witnesses: 6,
+    is_killed_before_witnesses: 8,
     the_term_opens_among_the_busy: 4,
     a_token_is_taken: 8,
     a_stranger_knocks: 1,

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from tests.model import faults
+from tests.model.client import DELAYS_MS
 from tests.model.invariants import Books, rule
 from tests.model.world import World
 from tests.servers import Store
@@ -136,6 +137,8 @@ class History:
                     client.stands_back = 0
                 world.send(client, client.next_call(calm=True))
             self._bury()
+            if world.state.delayed:
+                world.time_passes(max(DELAYS_MS), {client.id for client in world.living()})
             if self._is_done():
                 return
         left = {ident: places for ident, places in world.state.places().items() if places != ["errors"]}

@@ -39,13 +39,17 @@ class Books:
     """What happened in the history that the server remembers.
 
     Attributes:
+        handed_on: those of the published that were published along with others.
         completed: message id to the instance that completed it.
+        sums: message id to what was added to the sum along with it.
         holders: term to the instance that held it.
         heard: id to the moment of its last call that was not refused, server ms.
     """
 
     published: set[str] = field(default_factory=set)
+    handed_on: set[str] = field(default_factory=set)
     completed: dict[str, str] = field(default_factory=dict)
+    sums: dict[str, int] = field(default_factory=dict)
     confirmed: set[str] = field(default_factory=set)
     discarded: set[str] = field(default_factory=set)
     holders: dict[int, str] = field(default_factory=dict)
@@ -89,7 +93,9 @@ class Model:
         finished = books.completed.keys() | books.confirmed | books.discarded
         rule(not finished & places.keys(), "what was finished stands somewhere again")
         rule(finished | places.keys() == books.published, "published is not what waits, is held and is finished")
-        rule(state.number("seq") == len(books.published), f"seq is {state.number('seq')}")
+        rule(state.number("seq") == len(books.published) - len(books.handed_on), f"seq is {state.number('seq')}")
+        written, right = state.data.get("data:sum", 0), sum(books.sums.values())
+        rule(written == right, f"the sum in Redis is {written}, over all completed messages it is {right}")
         self._check_suspects(state)
         self._check_equation(state)
         return places
@@ -103,7 +109,7 @@ class Model:
     def _check_equation(self, state: State) -> None:
         """G3, and the totals are what the books say. That `status` shows the same is for the history to look at."""
         books, totals = self.books, state.totals
-        waiting = sum(map(len, state.lists.values()))
+        waiting = state.pending
         held = sum(map(len, state.claimed.values()))
         resting = len(state.errors) + sum(map(len, state.drained.values()))
         published, completed, failed = (totals.get(name, 0) for name in ("published", "completed", "failed"))
@@ -125,9 +131,10 @@ class Model:
         self._check_term(before, call, after)
         self._check_published(before, call, after)
         old, new = before.places(), after.places()
+        self._check_handed_on(call, old, new)
         if old != new:
             for ident in sorted(old):
-                self._check_move(before, ident, old[ident][0], call, new.get(ident, [""])[0])
+                self._check_move(before, ident, old[ident][0], call, new.get(ident, [""])[0], after)
         self.check_state(after)
         if word not in REFUSALS and call.what not in {"reclaim", "leave"}:
             self.books.heard[call.who.id] = after.now_ms
@@ -201,10 +208,24 @@ class Model:
                 self._kinds[ident] = kind
         self.books.published |= new
         self.transitions["publish: published"] += len(new)
-        numbers = sorted(int(ident.partition("-")[0]) for ident in self.books.published)
+        numbers = sorted(int(ident.partition("-")[0]) for ident in self.books.published - self.books.handed_on)
         rule(numbers == list(range(1, len(numbers) + 1)), f"the numbers are {numbers}")
 
-    def _check_move(self, before: State, ident: str, old: str, call: Call, new: str) -> None:
+    def _check_handed_on(self, call: Call, old: dict[str, list[str]], new: dict[str, list[str]]) -> None:
+        """With a message that is completed all that it hands on is published, and its number is in the sum."""
+        for ident, (writes, followups) in call.committed.items():
+            is_completed = old.get(ident) == [f"claimed:{call.who.id}"] and ident not in new
+            if is_completed:
+                self.books.sums[ident] = sum(int(each.arguments[0]) for each in writes if each.key.endswith(":sum"))
+            for kind, envelope, _ in followups if is_completed else ():
+                handed_on = envelope.split(b" ", 1)[0].decode()
+                rule(self._bodies.setdefault(handed_on, envelope) == envelope, f"the id {handed_on} came again")
+                self._kinds[handed_on] = kind
+                self.books.published.add(handed_on)
+                self.books.handed_on.add(handed_on)
+                self.transitions["next: handed on"] += 1
+
+    def _check_move(self, before: State, ident: str, old: str, call: Call, new: str, after: State) -> None:
         """Where a message may go, by which call."""
         if old == new:
             return
@@ -212,15 +233,19 @@ class Model:
         waits = new.startswith(WAITING)
         match call.what:
             case "next" if not new:
-                allowed = old == mine and ident in call.completed
+                allowed = old == mine and (ident in call.completed or ident in call.committed)
                 self.books.completed[ident] = call.who.id
             case "next":
                 paused = self._kinds[ident] in before.paused
                 allowed = (
                     (old.startswith(WAITING) and new == mine and not paused)
-                    or (old == mine and new == "errors" and ident in call.failed)
+                    or (old == mine and new == "errors" and (ident in call.failed or ident in call.committed))
+                    or (old == mine and new == f"delayed:{self._kinds[ident]}" and ident in call.retried)
                     or (old == mine and waits and ident in call.back)
                 )
+            case "beat":
+                is_due = before.delayed.get(old, {}).get(ident, after.now_ms + 1) <= after.now_ms
+                allowed = is_due and new in {f"{what}{self._kinds[ident]}" for what in WAITING}
             case "reclaim":
                 allowed = (old == mine and (waits or new == "errors")) or (old == drained and new == "errors")
             case "leave":
@@ -248,7 +273,8 @@ class Model:
         if isinstance(reply, Superseded) or client.id != call.who.id:
             return
         if isinstance(reply, Claimed):
-            for ident in call.completed:
+            refused = {each.decode() for each in reply.refused}
+            for ident in {*call.completed, *call.committed} - refused:
                 by = self.books.completed.get(ident)
                 rule(by == client.id, f"{client.id} was told that it completed {ident}; by the books {by} did")
             held = state.claimed.get(client.id, [])

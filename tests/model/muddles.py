@@ -57,13 +57,18 @@ def _of_nothing(turn: TurnCall, held: Sequence[bytes], chance: random.Random) ->
 
 
 def _miscounted(turn: TurnCall, held: Sequence[bytes], chance: random.Random) -> TurnCall | None:
-    """More or less was completed or failed than is named."""
-    return _recounted(turn, *chance.choice(((1, 0), (-1, 0), (0, 1), (0, -1))))
+    """More or less was completed, failed or retried than is named."""
+    return _recounted(turn, *chance.choice(((1, 0), (-1, 0), (0, 1), (0, -1), (0, 0, 1), (0, 0, -1))))
 
 
 def _failed_for_completed(turn: TurnCall, held: Sequence[bytes], chance: random.Random) -> TurnCall | None:
     """One is counted as the other: as much in all."""
     return _recounted(turn, 1, -1) or _recounted(turn, -1, 1)
+
+
+def _retried_for_completed(turn: TurnCall, held: Sequence[bytes], chance: random.Random) -> TurnCall | None:
+    """The same of retries."""
+    return _recounted(turn, 1, 0, -1) or _recounted(turn, -1, 0, 1)
 
 
 def _failed_twice(turn: TurnCall, held: Sequence[bytes], chance: random.Random) -> TurnCall | None:
@@ -119,16 +124,17 @@ def _with(turn: TurnCall, at: int, run: Run) -> TurnCall | None:
     return _recounted(replace(turn, runs=[*turn.runs[:at], run, *turn.runs[at + 1 :]]), -1, 1)
 
 
-def _recounted(turn: TurnCall, completed: int, failed: int) -> TurnCall | None:
-    kinds = _counting(turn.kinds, completed, failed)
+def _recounted(turn: TurnCall, completed: int, failed: int, retried: int = 0) -> TurnCall | None:
+    kinds = _counting(turn.kinds, completed, failed, retried)
     return replace(turn, kinds=kinds) if kinds != turn.kinds else None
 
 
-def _counting(kinds: Mapping[str, Tally], completed: int, failed: int = 0) -> Mapping[str, Tally]:
+def _counting(kinds: Mapping[str, Tally], completed: int, failed: int = 0, retried: int = 0) -> Mapping[str, Tally]:
     """So many more, of the first kind that has as many to give; as they were, if none has."""
     for kind, of in kinds.items():
-        if of.completed + completed >= 0 and of.failed + failed >= 0:
-            return {**kinds, kind: Tally(of.want, of.completed + completed, of.failed + failed)}
+        counts = (of.completed + completed, of.failed + failed, of.retried + retried)
+        if min(counts) >= 0:
+            return {**kinds, kind: Tally(of.want, *counts)}
     return kinds
 
 
@@ -140,6 +146,7 @@ Muddle = Callable[[TurnCall, Sequence[bytes], random.Random], TurnCall | None]
 
 OF_FAILURES: tuple[Muddle, ...] = (
     _failed_for_completed,
+    _retried_for_completed,
     _failed_twice,
     _failed_before,
     _failed_behind,
@@ -149,11 +156,6 @@ OF_FAILURES: tuple[Muddle, ...] = (
 """They need a call that says much, so they are preferred where they can be had."""
 
 MUDDLES: tuple[Muddle, ...] = (
-    _named_twice,
-    _in_another_order,
-    _beyond_the_end,
-    _from_the_end,
-    _of_nothing,
-    _miscounted,
+    *(_named_twice, _in_another_order, _beyond_the_end, _from_the_end, _of_nothing, _miscounted) * 2,
     *OF_FAILURES * 3,
 )

@@ -21,6 +21,7 @@ from soloist.store.messages import NEXT, PUBLISH
 from soloist.store.presence import BEAT, JOIN, LEAVE, RECLAIM
 from soloist.store.records import CONFIRM, DISCARD, DRAIN, REQUEUE
 from soloist.store.script import Script
+from soloist.store.snapshot import SNAPSHOT
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,58 @@ WITNESS = "by_will = for_ms >= WITNESS_MS and will_for_ms >= WITNESS_MS,"
 THAT_FAILURE = "string.match(record, '^%d+') == failed_us and record or nil"
 SHARE = "math.min(want, math.max(math.ceil(pending / sharers), least))"
 FIRST_ID = "if not envelope_at(claimed, run.first, run.id) then return false end"
-FAILED_ID = "failure.envelope = envelope_at(claimed, failure.place, failure.id)"
-COUNTED = "return done == 0 and failed == 0"
+SPECIAL_ID = "special.envelope = envelope_at(claimed, special.place, special.id)"
+COUNTED = "return done == 0 and fates.failed == 0 and fates.retried == 0"
+DUE = "redis.call('ZRANGE', of.delayed, '-inf', now, 'BYSCORE', 'LIMIT', 0, MOST_DUE)"
+FORESEEN = "    if why then return write.command .. ' on ' .. write.key .. ': ' .. why end\n"
 TO_THE_HEAD = "in_chunks(reversed(waiting), function(...) redis.call('LPUSH', list, ...) end)"
+
+AGAIN = "  local envelopes = redis.call('LRANGE', claimed, 0, -1)\n  redis.call('HSET', instance, 'turn', turn)"
+ALL_FIRST = """
+  local early = read_runs(values, at, runs_count)
+  for _, run in ipairs(early) do
+    for _, special in ipairs(run.specials) do
+      if special.fate == 'committed' then
+        read_commit(special, values, keys, first_written)
+        write_along(special.writes)
+      end
+    end
+  end
+"""
+COMMITS_AGAIN = ALL_FIRST + AGAIN
+COMMITS_FIRST = TURN.replace("then", "then" + ALL_FIRST)
+RETRIES_FIRST = TURN.replace(
+    "then",
+    """then
+  for _, run in ipairs(read_runs(values, at, runs_count)) do
+    for _, special in ipairs(run.specials) do
+      special.envelope = envelope_at(claimed, special.place, special.id)
+      if special.fate == 'retried' and special.envelope and #run.specials == run.last - run.first + 1 then
+        delay({ special }, lists, {}, values)
+        redis.call('LREM', claimed, 1, special.envelope)
+      end
+    end
+  end
+""",
+)
+PLAIN_WRITE = "    local answer = redis.pcall(write.command, write.key, unpack(write.arguments))"
+CHECKED_LATE = (FORESEEN, FORESEEN + "    redis.pcall(write.command, write.key, unpack(write.arguments))\n")
+WRITTEN_ALL_THE_SAME = (
+    "    special.refusal = special.fate == 'committed' and write_along(special.writes) or nil\n",
+    """    special.refusal = special.fate == 'committed' and write_along(special.writes) or nil
+    for _, write in ipairs(special.refusal and special.writes or {}) do
+      if write.command ~= 'expire' then redis.call(write.command, write.key, unpack(write.arguments)) end
+    end
+""",
+)
+HANDED_ON_ALL_THE_SAME = (
+    "      refused[#refused + 1] = special.id\n    else\n      for",
+    "      refused[#refused + 1] = special.id\n    end\n    do\n      for",
+)
+REFUSED_AND_COMPLETED = (
+    "    special.refusal = special.fate == 'committed' and write_along(special.writes) or nil\n",
+    "    if special.fate == 'committed' then write_along(special.writes) end\n",
+)
 
 PUBLISHING = (
     lacking("publish without the term check", PUBLISH, TERM, "if false then"),
@@ -92,22 +142,27 @@ HANDLING = (
 PLACES = (
     lacking("a run whose first id is not compared", NEXT, FIRST_ID),
     lacking(
-        "a failure whose id is not compared",
+        "a special whose id is not compared",
         NEXT,
-        FAILED_ID,
-        FAILED_ID.replace("failure.id", "id_of(redis.call('LINDEX', claimed, failure.place) or '')"),
+        SPECIAL_ID,
+        SPECIAL_ID.replace("special.id", "id_of(redis.call('LINDEX', claimed, special.place) or '')"),
     ),
     lacking("runs that overlap", NEXT, "run.first < free or "),
     lacking("a run of nothing", NEXT, "run.last < run.first or "),
     lacking("a run beyond the end", NEXT, " or run.last >= held"),
     lacking(
-        "failures in a run that is given back", NEXT, "(run.what ~= 'back' or #run.failed > 0)", "run.what ~= 'back'"
+        "specials in a run that is given back", NEXT, "(run.what ~= 'back' or #run.specials > 0)", "run.what ~= 'back'"
     ),
-    lacking("a failure before its run, or for the second time", NEXT, "failure.place < open or "),
-    lacking("a failure behind its run", NEXT, " or failure.place > run.last"),
+    lacking("a special before its run, or for the second time", NEXT, "special.place < open or "),
+    lacking("a special behind its run", NEXT, " or special.place > run.last"),
     lacking("a run that is not counted against the tallies", NEXT, COUNTED, "return true"),
-    lacking("only failures are counted against the tallies", NEXT, COUNTED, "return failed == 0"),
-    lacking("failures are not counted against the tallies", NEXT, COUNTED, "return done == 0"),
+    lacking("only specials are counted against the tallies", NEXT, COUNTED, COUNTED.replace("done == 0 and ", "")),
+    lacking(
+        "failures are not counted against the tallies", NEXT, COUNTED, COUNTED.replace("fates.failed == 0 and ", "")
+    ),
+    lacking(
+        "retries are not counted against the tallies", NEXT, COUNTED, COUNTED.replace(" and fates.retried == 0", "")
+    ),
     lacking("next that does not take out the head", NEXT, "      from = run.last + 1\n", ""),
     lacking("next that takes out one more at the head", NEXT, "from = run.last + 1\n", "from = run.last + 2\n"),
     lacking("next that does not take out the end", NEXT, "to = run.first - 1"),
@@ -130,7 +185,7 @@ PLACES = (
         "local returned = envelopes_in(runs, 'done', claimed)",
     ),
     lacking(
-        "records in another order", NEXT, "new_record(now_us + after, failure", "new_record(now_us - after, failure"
+        "records in another order", NEXT, "new_record(now_us + after, details", "new_record(now_us - after, details"
     ),
     lacking("kinds that were not given, given back", NEXT, "if #missing > 0 then return { 'KINDS', missing[1] } end"),
     lacking(
@@ -265,4 +320,126 @@ ASKING = (
     ),
 )
 
-MUTATIONS = (*PUBLISHING, *HANDLING, *PLACES, *JUDGING, *WILLS, *GENERATING, *ASKING)
+COMMITTING = (
+    lacking("a commit that is refused and written all the same", NEXT, *WRITTEN_ALL_THE_SAME),
+    lacking("a commit that is checked while it is written", NEXT, *CHECKED_LATE),
+    lacking("a commit that is refused and hands on all the same", NEXT, *HANDED_ON_ALL_THE_SAME),
+    lacking("a commit that is refused and completed", NEXT, *REFUSED_AND_COMPLETED),
+    lacking("a refusal that nobody is told of", NEXT, "hold and 1 or 0, refused }", "hold and 1 or 0, {} }"),
+    lacking(
+        "a refusal that a repeat is not told of",
+        NEXT,
+        "if #refused > 0 then redis.call('HSET', instance, 'refused'",
+        "if false then redis.call('HSET', instance, 'refused'",
+    ),
+    lacking(
+        "a refusal that is told for ever", NEXT, "if #refused == 0 then redis.call('HDEL', instance, 'refused') end"
+    ),
+    lacking("a repeat that commits once more", NEXT, AGAIN, COMMITS_AGAIN),
+    lacking("a commit of one that is superseded", NEXT, TURN, COMMITS_FIRST),
+    lacking("a sum that is written twice", NEXT, PLAIN_WRITE, PLAIN_WRITE + "\n" + PLAIN_WRITE),
+    lacking(
+        "a set that is not seen by what follows it",
+        NEXT,
+        "set = function(of, arguments) is_text(of, arguments[1]) end",
+        "set = function(of) is_text(of, 'x') end",
+    ),
+    lacking("what is handed on is not counted", NEXT, "redis.call('HINCRBY', totals, 'published', many)"),
+    lacking(
+        "what is handed on is not counted by its kind",
+        NEXT,
+        "redis.call('HINCRBY', totals, 'published:' .. kind, many)",
+    ),
+    lacking(
+        "what is handed on goes first",
+        NEXT,
+        "redis.call('RPUSH', lists[kind].pending, ...)",
+        "redis.call('LPUSH', lists[kind].pending, ...)",
+    ),
+    lacking("what is handed on is not delayed", NEXT, "if followup.delay_ms > 0 then", "if false then"),
+    lacking(
+        "kinds that were not given, committed or delayed",
+        NEXT,
+        "unknown_kinds(returned, lists, unknown_kinds(named, lists))",
+        "unknown_kinds(returned, lists)",
+    ),
+)
+
+DELAYING = (
+    lacking("what is retried is completed", NEXT, "\ndelay(specials, lists, known, values)"),
+    lacking("a retry that is not counted", NEXT, "{ 'completed', 'failed', 'retried' }", "{ 'completed', 'failed' }"),
+    lacking("a retry that is not an attempt", NEXT, "retries = of.retries + 1,", "retries = of.retries,"),
+    lacking(
+        "a retry that forgives deaths",
+        NEXT,
+        "write_attempts(attempts, special.id, { deaths = of.deaths,",
+        "write_attempts(attempts, special.id, { deaths = 0,",
+    ),
+    lacking(
+        "a retry at once", NEXT, "delayed, now + values[special.at], special.envelope", "delayed, now, special.envelope"
+    ),
+    lacking("a retry that is fenced by its id alone", NEXT, TURN, RETRIES_FIRST),
+    lacking("what is delayed is moved early", BEAT, DUE, DUE.replace("now,", "now + 1000000,")),
+    lacking(
+        "what is due stays delayed as well",
+        BEAT,
+        "in_chunks(due, function(...) redis.call('ZREM', of.delayed, ...) end)",
+    ),
+    lacking(
+        "what is due is lost",
+        BEAT,
+        "for list, waiting in pairs(tails) do in_chunks(waiting, function(...) redis.call('RPUSH', list, ...) end) end\n      in_chunks(due",
+        "in_chunks(due",
+    ),
+    lacking(
+        "what is due and was attempted goes to the end",
+        BEAT,
+        "          list = of.again\n",
+        "          list = of.pending\n",
+    ),
+    lacking(
+        "a suspect that is due waits among the others",
+        BEAT,
+        "if is_suspect(entry, max_attempts) then\n          list",
+        "if false then\n          list",
+    ),
+    lacking(
+        "a suspect that is due has waited for long", BEAT, "list, entry.since = of.suspect, now", "list = of.suspect"
+    ),
+    lacking(
+        "nobody beats earlier for what is delayed",
+        BEAT,
+        "wake = math.min(wake, fast and due or math.max(due, heartbeat_ms))",
+    ),
+    lacking("all beat at once for what is delayed", BEAT, "fast and due or math.max(due, heartbeat_ms)", "due"),
+    lacking(
+        "what is delayed is not pending",
+        SNAPSHOT,
+        "return work_in(of) + redis.call('ZCARD', of.delayed)",
+        "return work_in(of)",
+    ),
+    lacking(
+        "what is delayed does not hold the generator up",
+        PUBLISH,
+        " + redis.call('ZCARD', of.delayed)\n  if waiting",
+        "\n  if waiting",
+    ),
+    lacking(
+        "what was retried is given back to the end",
+        NEXT,
+        "elseif entry then list = of.again end",
+        "elseif entry and entry.deaths > 0 then list = of.again end",
+        LEAVE,
+    ),
+    lacking(
+        "what was retried is judged by its deaths alone", NEXT, "flat[#flat + 1] = of.retries", "flat[#flat + 1] = 0"
+    ),
+    lacking(
+        "messages of the same number change places",
+        LEAVE,
+        "return places[one] < places[other]",
+        "return places[one] > places[other]",
+    ),
+)
+
+MUTATIONS = (*PUBLISHING, *HANDLING, *PLACES, *COMMITTING, *DELAYING, *JUDGING, *WILLS, *GENERATING, *ASKING)

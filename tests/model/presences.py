@@ -26,7 +26,7 @@ def join(step: Step, state: State) -> set[str]:
         note(state, "joined")
     state.lives[who.id] = Life(
         drains=who.drains, deadline=now + settings.claim_lease_ms, beat=now, since=now, will=0, will_since=0, turn=0,
-        stamp=reply.stamp, before="", alone="", generated=0, completed=0, failed=0, has=False,
+        stamp=reply.stamp, before="", alone="", generated=0, completed=0, failed=0, retried=0, refused="", has=False,
         interval=settings.heartbeat_ms, zero=0, lease=settings.claim_lease_ms,
     )  # fmt: skip
     return {"OK"}
@@ -51,8 +51,11 @@ def beat(step: Step, state: State) -> set[str]:
     fast = said.busy or place or seen.me.drains or role in {"generator", "asked", "elected"}
     interval = settings.heartbeat_ms if fast else max(settings.heartbeat_ms, settings.lease_ms // 3)
     state.lives[ident] = seen.me._replace(deadline=now + settings.claim_lease_ms, interval=interval)
-    ring(state, step.call.who.kinds)
     ends = [interval, *([] if seen.wake is None else [seen.wake])]
+    for kind in step.call.who.kinds:
+        due = claims.become_due(state, kind, now, settings.max_attempts)
+        ends += [] if due is None else [due if fast else max(due, settings.heartbeat_ms)]
+    ring(state, step.call.who.kinds)
     if role == "handler" and waits and before.holder in seen.lives and before.number("deadline") >= now:
         ends.append(int(state.term["deadline"]) - now + 1)
     if place == 2:

@@ -11,7 +11,7 @@ READ = """
 local base = ARGV[1]
 local function whole(name) return redis.call('HGETALL', base .. name) end
 local function ranked(name) return redis.call('ZRANGE', base .. name, 0, -1, 'WITHSCORES') end
-local lives, lists, claimed, records, bells = {}, {}, {}, {}, {}
+local lives, lists, claimed, records, bells, delayed, data = {}, {}, {}, {}, {}, {}, {}
 for _, key in ipairs(redis.call('KEYS', base .. '*')) do
   local name = string.sub(key, #base + 1)
   local what = string.match(name, '^%a+')
@@ -30,7 +30,14 @@ for _, key in ipairs(redis.call('KEYS', base .. '*')) do
   elseif what == 'instance' then
     lives[#lives + 1] = { string.sub(name, 10),
       unpack(redis.call('HMGET', key, 'beat', 'since', 'will', 'will_since', 'turn', 'stamp', 'before', 'alone',
-        'generated', 'completed', 'failed'), 1, 11) }
+        'generated', 'completed', 'failed', 'retried', 'refused'), 1, 13) }
+  elseif what == 'delayed' then
+    local waiting = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
+    for i = 1, #waiting, 2 do waiting[i] = string.match(waiting[i], '^[^ ]+') end
+    delayed[#delayed + 1] = { name, unpack(waiting) }
+  elseif what == 'data' then
+    data[#data + 1] = name
+    data[#data + 1] = redis.call('GET', key)
   elseif what == 'bell' then
     bells[#bells + 1] = { name, redis.call('LLEN', key) }
   end
@@ -38,7 +45,7 @@ end
 return { redis.call('TIME'), ranked('instances'), ranked('drainers'), whole('wills'), lives, whole('meta'), whole('term'),
   whole('totals'), whole('line'), redis.call('HKEYS', base .. 'paused'), whole('attempts'), ranked('errors:by_time'),
   lists, claimed, records, bells, redis.call('XLEN', base .. 'log'),
-  redis.call('XREVRANGE', base .. 'log', '+', '-', 'COUNT', 1) }
+  redis.call('XREVRANGE', base .. 'log', '+', '-', 'COUNT', 1), delayed, data }
 """
 
 SAVE = """
@@ -65,6 +72,7 @@ class Life(NamedTuple):
         will: the number of its subscription; `will_since`, since when that is unbroken, 0 if it is not.
         has: whether it has a will.
         zero: since when its channel was seen to count 0; 0 if it was not.
+        refused: ids of those that failed by the last `next`, since what they commit would be refused.
     """
 
     drains: bool
@@ -80,6 +88,8 @@ class Life(NamedTuple):
     generated: int
     completed: int
     failed: int
+    retried: int
+    refused: str
     has: bool
     interval: int
     zero: int
@@ -109,6 +119,8 @@ class State:
 
     Attributes:
         lists: `pending:KIND`, `again:KIND`, `suspect:KIND` to message ids, the head first.
+        delayed: `delayed:KIND` to message ids and the moment at which each is due, server ms.
+        data: what was written along with messages: name to number.
         claimed: instance to message ids, in the order of claiming.
         errors: message id to the time of its failure, µs; drained: drainer to the same.
         bells: kinds whose bell has a token.
@@ -129,6 +141,8 @@ class State:
     drained: dict[str, dict[str, int]]
     bells: set[str]
     log: tuple[int, str]
+    delayed: dict[str, dict[str, int]]
+    data: dict[str, int]
 
     @property
     def now_ms(self) -> int:
@@ -151,6 +165,9 @@ class State:
         for name, waiting in self.lists.items():
             for ident in waiting:
                 found.setdefault(ident, []).append(name)
+        for name, dues in self.delayed.items():
+            for ident in dues:
+                found.setdefault(ident, []).append(name)
         for of, held in self.claimed.items():
             for ident in held:
                 found.setdefault(ident, []).append(f"claimed:{of}")
@@ -161,7 +178,13 @@ class State:
             found.setdefault(ident, []).append("errors")
         return found
 
+    @property
+    def pending(self) -> int:
+        """All that wait, due or not."""
+        return sum(map(len, self.lists.values())) + sum(map(len, self.delayed.values()))
+
     def waiting(self, kind: str) -> int:
+        """How many there are to be claimed."""
         return sum(len(self.lists.get(f"{what}:{kind}", ())) for what in ("pending", "again", "suspect"))
 
     def copy(self) -> "State":
@@ -181,6 +204,8 @@ class State:
             {of: held.copy() for of, held in self.drained.items()},
             self.bells.copy(),
             self.log,
+            {name: dues.copy() for name, dues in self.delayed.items()},
+            self.data.copy(),
         )
 
     def differences(self, other: "State") -> list[str]:
@@ -217,7 +242,7 @@ def parse(answer: list[Any]) -> State:
         Broken: somebody is present in part, or the error store and its order disagree.
     """
     clock, instances, drainers, wills, hashes, meta, term, totals, line, paused = answer[:10]
-    attempts, by_time, lists, claimed, records, bells, noted, last = answer[10:]
+    attempts, by_time, lists, claimed, records, bells, noted, last, delayed, data = answer[10:]
     entries = dict(_pairs(wills))
     heard = {text(each[0]): each[1:] for each in hashes}
     lives = {ident: _life(False, deadline, heard, entries, ident) for ident, deadline in _pairs(instances)}
@@ -245,16 +270,21 @@ def parse(answer: list[Any]) -> State:
         drained={name.removeprefix("drained:"): of for name, of in held.items()},
         bells={text(name).removeprefix("bell:") for name, _ in bells},
         log=(noted, named(last[0][1])["event"] if last else ""),
+        delayed={text(name): {ident: int(due) for ident, due in _pairs(dues)} for name, *dues in delayed},
+        data={name: int(number) for name, number in _pairs(data)},
     )
 
 
 def _life(drains: bool, deadline: str, heard: dict[str, Any], wills: dict[str, str], ident: str) -> Life:
     try:
-        beat, since, will, will_since, turn, stamp, before, alone, generated, completed, failed = heard[ident]
+        beat, since, will, will_since, turn, stamp, before, alone, generated, completed, failed, retried, refused = (
+            heard[ident]
+        )
         has, interval, zero, lease = map(int, wills[ident].split())
         return Life(
             drains, int(deadline), int(beat), int(since), int(will), int(will_since), int(turn), text(stamp),
-            text(before), text(alone or ""), int(generated), int(completed), int(failed), bool(has), interval, zero, lease,
+            text(before), text(alone or ""), int(generated), int(completed), int(failed), int(retried or 0),
+            text(refused or ""), bool(has), interval, zero, lease,
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise Broken(f"{ident} is present in part: {heard.get(ident)}, will {wills.get(ident)}") from error

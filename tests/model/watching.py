@@ -78,8 +78,9 @@ class WatchingLink(Link):
         name, self.word = self._names[sha], reply[0].decode()
         if name == "beat" and self.word == "OK":
             self.words[name, f"OK {reply[2].decode()}"] += 1
-        elif name == "next" and reply[-1] == 1:
-            self.words[name, "OK hold"] += 1
+        elif name == "next" and self.word == "OK":
+            self.words[name, "OK hold"] += reply[4]
+            self.words[name, "OK refused"] += bool(reply[5])
         elif reply[1:] == [b"term"]:
             self.word = "SUPERSEDED term"
         self.words[name, self.word] += 1

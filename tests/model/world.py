@@ -45,8 +45,8 @@ class World:
         self.store = replace(store, settings=settings, link=self.link)
         self.chance = chance
         names = count(1)
-        self.clients = [Client(names, chance) for _ in range(clients)]
-        self.clients += [Client(names, chance, drains=True) for _ in range(drainers)]
+        self.clients = [Client(names, chance, store.keys.base) for _ in range(clients)]
+        self.clients += [Client(names, chance, store.keys.base, drains=True) for _ in range(drainers)]
         self.operator = Operator(chance)
         self.model = Model(settings)
         self.subscriptions = Subscriptions(self.store)
@@ -121,7 +121,7 @@ class World:
         )
         state = self.state
         right = (
-            sum(map(len, state.lists.values())),
+            state.pending,
             sum(map(len, state.claimed.values())),
             len(state.errors),
             sum(map(len, state.drained.values())),

@@ -121,6 +121,21 @@ def test_keys_that_we_do_not_know_are_left_alone_and_purge_says_that_it_removes_
     assert used.link.command("EXISTS", unknown, binary, used.keys.meta) == 0
 
 
+def test_purge_leaves_what_handlers_wrote_unless_it_is_told(says: Says, used: Store, server: PrivateServer) -> None:
+    """It is the users' own: counted before and after, never called a stranger's, and removed by --data."""
+    data = used.keys.base + "data:sum"
+    used.link.command("SET", data, 7)
+    told = "what handlers wrote (data:…, 1 key) stays, --data removes it, too"
+
+    says("purge", *connection(used, server)).assert_refused(USAGE, told, "--yes")
+    left = says("purge", "--yes", *connection(used, server))
+    assert (left.code, told in left.stdout, "did not write" in left.stdout) == (0, True, False)
+    assert used.link.command("GET", data) == b"7"
+
+    assert says("purge", "--yes", "--data", *connection(used, server)).code == 0
+    assert used.link.command("EXISTS", data) == 0
+
+
 def test_purge_is_the_way_out_whatever_is_in_a_namespace(says: Says, used: Store, server: PrivateServer) -> None:
     """Another version, and a key of another type: what cannot be read is said to be so, and can be removed."""
     used.link.command("HSET", used.keys.meta, "protocol", "99")

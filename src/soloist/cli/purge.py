@@ -38,7 +38,7 @@ def purge(target: Callable[..., Target], yes: bool, data: bool) -> None:
     found = keys_of(link, keys)
     written = sum(map(keys.is_data, found))
     staying = (
-        "" if data or not written else f"; {_keys(written)} that handlers wrote (data:…) stay, --data removes them"
+        "" if data or not written else f"; what handlers wrote (data:…, {_keys(written)}) stays, --data removes it, too"
     )
     if not yes:
         many = _keys(len(found) - (0 if data else written))
