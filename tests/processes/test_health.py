@@ -93,7 +93,8 @@ def test_messages_that_nobody_completes_are_named(crew: Crew, check: Check) -> N
 
 def test_an_instance_that_is_alive_but_consumes_nothing_is_named(crew: Crew, check: Check) -> None:
     """Its heart beats, its other threads live; but it never hears the bell."""
-    deaf = environment(("runtime/handler.py", 'token = self._bell.command("BLPOP", *bells, BLOCK)', "time.sleep(3600)"))
+    waits = 'token = self._bell.command("BLPOP", bell, BLOCK if within is None else min(BLOCK, within))'
+    deaf = environment(("runtime/lane.py", waits, "time.sleep(3600)"))
     crew.start("tests.processes.apps:lame")
     handler = crew.start("tests.processes.apps:lame", program=PROGRAM, environment=deaf)
 

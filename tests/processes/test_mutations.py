@@ -33,7 +33,7 @@ def killed_between_drain_and_print(crew: Crew) -> None:
 MUTATIONS = (
     Mutation(
         "blocking on the queue instead of the bell",
-        (("runtime/handler.py", "self._instance.keys.bell(kind)", "self._instance.keys.pending(kind)"),),
+        (("runtime/lane.py", "self._instance.keys.bell(self.kind)", "self._instance.keys.pending(self.kind)"),),
         test_takeover.test_a_killed_generator_is_succeeded_long_before_its_lease_ends,
         "messages were lost or doubled",
     ),
