@@ -4,13 +4,13 @@ Not run: what it does is shown elsewhere. Where a line is wrong on purpose, the 
 is not needed is an error as well.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_type
 
-from soloist import App, Message, Msg, Page, Reject, SoloistError, Source, __version__
+from soloist import App, Commit, Message, Msg, Page, Reject, Retry, SoloistError, Source, __version__
 
 
 @dataclass
@@ -127,6 +127,26 @@ def rows(messages: list[Message], ctx: Deps) -> None:
 def mail() -> None: ...
 
 
+@app.handler("payment", retries=5, backoff=2)
+def payment(message: Message) -> None:
+    assert_type(message.commit, Commit)
+    message.commit.hincrby(message.key_for("sums"), "paid", 1)
+    message.commit.incrby(message.key_for("payments"))
+    message.publish("mail", {"to": "ann"}, key="receipt:1", delay=60)
+    if message.attempt < 2:
+        raise Retry("the bank is closed", after=3600)
+
+
+@app.around
+def traced(call: Callable[[Message], object], message: Message) -> object:
+    return call(message)
+
+
+@app.around
+async def traced_too(call: Callable[[Message], Awaitable[object]], message: Message) -> object:
+    return await call(message)
+
+
 @app.handler()
 def default(message: Message) -> None: ...
 
@@ -144,6 +164,14 @@ def fails() -> None:
         assert_type(error.exit_code, int)
 
 
+def in_a_program_of_ones_own() -> int:
+    other = App("other", url="redis://127.0.0.1", lease=1.0, batch=16, retries=3)
+    other.start(namespace="other")
+    other.stop()
+    payment(Message.fake("payment", {"id": 1}))
+    return assert_type(other.run(), int)
+
+
 # what is wrong, and is seen before it runs
 
 
@@ -153,6 +181,10 @@ def wrong() -> None:
     app.source()  # type: ignore[call-arg]
     app.handler("kind", concurrency="many")  # type: ignore[call-overload]
     App("orders", lifespan="lifespan")  # type: ignore[arg-type]
+    App("orders", leese=1)  # type: ignore[call-arg]
+    App("orders").run(lease="long")  # type: ignore[arg-type]
+    Retry(after="soon")  # type: ignore[arg-type]
+    Message.fake().commit.incrby("key", "one")  # type: ignore[arg-type]
     Msg(7, "body")  # type: ignore[arg-type]
     Page([], cursor=1, more="yes")  # type: ignore[arg-type]
     Source(room="much")  # type: ignore[arg-type]
