@@ -196,6 +196,25 @@ def test_the_kind_of_a_message_that_commits_must_be_given(store: Store, generato
         generator.send_turn(call)
 
 
+@pytest.mark.parametrize("wrong", [CommittedMessage(5, b"7-tag"), CommittedMessage(24, b"25-tag")])
+def test_among_many_commits_each_is_compared(store: Store, generator: Instance, wrong: CommittedMessage) -> None:
+    """They are read at once where there are many of them: under another id, or behind the run, none is written."""
+    generator.publish(30)
+    generator.next(want=30)
+    one = [Write("incrby", key(store), (1,))]
+    specials = [
+        CommittedMessage(place, f"{place + 1}-tag".encode(), one) for place in range(20) if place != wrong.place
+    ]
+    specials = sorted([*specials, wrong._replace(writes=one)])
+
+    with refused(store, "next"):
+        generator.send_turn(
+            TurnCall(generator.turn + 1, generator.stamp, {"default": Tally(0, 20)}, [Run(0, 20, b"1-tag", specials)])
+        )
+
+    assert store.link.command("EXISTS", key(store)) == 0
+
+
 # Servers that are not at their best.
 
 

@@ -60,6 +60,7 @@ local kinds_count, runs_count, values, keys, at = tonumber(ARGV[6]), tonumber(AR
 -- include: commands
 -- include: foresight
 -- include: commit
+-- include: specials
 -- include: outcomes
 -- include: suspects
 -- include: claim
@@ -72,8 +73,7 @@ for i = 1, kinds_count do
     failed = tonumber(values[at + 3]), retried = tonumber(values[at + 4]) }
   at = at + 5
 end
-local lists = kind_lists(12, names)
-local first_written = 12 + 5 * kinds_count
+local lists, first_written = kind_lists(12, names), 12 + 5 * kinds_count
 meet({ wills, totals, paused }, {}, log, lists) -- the others are read or met below, before the first write
 local any_attempts = redis.call('HLEN', attempts) > 0
 

@@ -12,14 +12,16 @@ local COMMANDS = {
   zincrby = { 'zset', 'two' }, rpush = { 'list', 'many' }, lpush = { 'list', 'many' }, pfadd = { 'string', 'many' } }
 local MOST, MOST_ARGUMENTS, MOST_LENGTH = 9007199254740992, 1000, 536870912 -- 2^53, beyond which Lua is not exact; 512 MB
 local NO_WHOLE, BEYOND = 'what is there is no whole number within 2^53', 'the sum would be beyond 2^53'
+local EXACTLY = { none = 0, one = 1, two = 2 }
 local function takes(how, many)
-  if how == 'none' or how == 'one' or how == 'two' then return many == ({ none = 0, one = 1, two = 2 })[how] end
+  if EXACTLY[how] then return many == EXACTLY[how] end
   return many > 0 and many <= MOST_ARGUMENTS and (how == 'many' or many % 2 == 0)
 end
 -- A whole number as the server reads one, if Lua can tell it exactly.
 local function whole(text)
   local number = (text == '0' or string.find(text, '^%-?[1-9]%d*$')) and tonumber(text)
-  return number and math.abs(number) <= MOST and string.format('%.0f', number) == text and number or nil
+  if not number or #text < 16 then return number or nil end -- short ones are exact
+  return math.abs(number) <= MOST and string.format('%.0f', number) == text and number or nil
 end
 local function is_finite(text)
   local mantissa = string.match(text, '^(.-)[eE][+-]?%d+$') or text

@@ -53,11 +53,15 @@ local function foresee(seen, write)
   local command, key, allowed = write.command, write.key, COMMANDS[write.command]
   if not allowed then return 'is not among the commands that may be written with a message' end
   if not takes(allowed[2], #write.arguments) then return 'takes another number of arguments' end
-  local asked = command .. ' ' .. key
-  if may[asked] == nil then may[asked] = redis.acl_check_cmd(command, key) end
-  if not may[asked] then return "the server's ACL forbids it" end
-  seen[key] = seen[key] or { key = key, type = redis.call('TYPE', key).ok, fields = {} }
+  local may_here = may[key] or {}
+  may[key] = may_here
+  if may_here[command] == nil then may_here[command] = redis.acl_check_cmd(command, key) end
+  if not may_here[command] then return "the server's ACL forbids it" end
   local of, needed = seen[key], allowed[1]
+  if not of then
+    of = { key = key, type = redis.call('TYPE', key).ok, fields = {} }
+    seen[key] = of
+  end
   if needed ~= 'any' and of.type ~= 'none' and of.type ~= needed then
     return 'what is there is a ' .. of.type .. ', not a ' .. needed
   end
