@@ -99,9 +99,9 @@ def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
         drawn[found[2]] = (parents[depth - 1], int(found[3]))
 
     real = {
-        name: (kind.__base__.__name__, kind.exit_code)
+        name: (kind.__bases__[0].__name__, kind.exit_code)
         for name, kind in inspect.getmembers(errors, inspect.isclass)
-        if issubclass(kind, SoloistError) and kind is not SoloistError and kind.__base__ is not None
+        if issubclass(kind, SoloistError) and kind is not SoloistError and kind.__bases__[0] is not None
     }
     assert drawn == real
 
