@@ -106,7 +106,8 @@ def _failed_under_another_id(turn: TurnCall, held: Sequence[bytes], chance: rand
     for at, run in enumerate(turn.runs):
         if run.specials and run.specials[-1].place > run.place:
             of = run.specials[-1]
-            other = chance.choice([b"0-nobody", *(ident for ident in held if ident != of.id)])
+            right = {of.id, _id_at(held, of.place)}  # where the client is confused already, they may differ
+            other = chance.choice([b"0-nobody", *(ident for ident in held if ident not in right)])
             wrong = replace(run, specials=[*run.specials[:-1], of._replace(id=other)])
             return replace(turn, runs=[*turn.runs[:at], wrong, *turn.runs[at + 1 :]])
     return None

@@ -270,10 +270,10 @@ def test_the_next_beat_comes_when_something_is_due(store: Store, generator: Inst
 def test_an_idle_one_beats_a_heartbeat_later_at_the_earliest(store: Store, generator: Instance, joined: Joins) -> None:
     """And not only after a third of a lease: it may be the only one that handles this kind."""
     generator.publish(1)
-    retries(generator, 10)
+    retries(generator, 10_000)
     for _ in range(2):
         joined(kinds=["other"]).beat()  # they stand in line
-    store.link.command("ZADD", f"{store.keys.base}delayed:default", now_ms(store) + 10, "1-x default 1 5 0 0 x")
+    store.link.command("ZADD", f"{store.keys.base}delayed:default", now_ms(store) + 10_000, "1-x default 1 5 0 0 x")
     store.link.command("HINCRBY", store.keys.totals, "published", 1)
     store.link.command("HINCRBY", store.keys.totals, "published:default", 1)
 
