@@ -144,6 +144,8 @@ class Retry(Exception):
         after_ms: the same in milliseconds, never less.
     """
 
+    after_ms = 0  # also of a class of the user's that does not begin as this one does
+
     def __init__(self, reason: str = "", *, after: float = 0.0) -> None:
         super().__init__(reason)
         try:

@@ -506,3 +506,68 @@ def test_a_body_that_does_not_fit_its_type_fails_with_the_name_of_the_field(stag
     ((_, reason),) = stage.errors()
     assert "$.id" in reason
     assert orders[0].id == 1
+
+
+def test_an_attempt_of_an_incarnation_that_is_over_does_not_answer_for_the_next(stage: Stage) -> None:
+    """The same instance may claim the same message anew while its old attempt still runs; that one's result is nobody's."""
+    app, gate, begun = app_with(Msg("job", "x")), Gate(), list[int]()
+
+    @app.handler("job", concurrency=3)
+    def job(message: Message) -> None:
+        begun.append(message.attempt)
+        if len(begun) == 1:
+            gate.wait()
+            raise Reject("too late")
+        wait_until(lambda: first_is_over, what="the old attempt is over")
+
+    first_is_over = False
+    instance = stage.start(app)
+    wait_until(lambda: len(begun) == 1, what="it is in hand")
+
+    instance.be_reborn(instance.incarnation, "next")
+    wait_until(lambda: len(begun) == 2, what="it is claimed anew")
+    gate.open()
+    wait_until(lambda: len(instance.handler.lanes[0]._homes) == 1, what="the old attempt has ended")  # type: ignore[attr-defined]
+    first_is_over = True
+
+    seen = stage.wait_until_done(1)
+    assert (seen.completed, seen.failed) == (1, 0)
+
+
+def test_what_waits_behind_a_slow_message_is_given_back_however_often_other_kinds_call(stage: Stage) -> None:
+    """Others may take it meanwhile."""
+    app, gate, quick = App("lanes"), Gate(), list[str]()
+
+    @app.source(every=0.002)
+    def both(source: Any) -> Page[int]:
+        number = (source.cursor or 0) + 1
+        slow = [Msg("slow", str(each)) for each in range(20)] if number == 1 else []
+        return Page([*slow, Msg("quick", str(number))], cursor=number)
+
+    app.handler("slow")(lambda _: gate.wait())
+    app.handler("quick")(lambda message: quick.append(message.body))
+    stage.start(app, batch=10)
+
+    wait_until(lambda: gate.waiting == 1 and len(quick) > 50, what="one kind is held up, the other is not")
+    wait_until(lambda: stage.snapshot().kinds["slow"].pending == 19, what="the others of its kind wait for anybody")
+    gate.open()
+
+
+def test_a_slow_crew_claims_no_more_than_it_can_begin(stage: Stage) -> None:
+    """What it had to give back once is not claimed again and again."""
+    app, gate = app_with(*numbered("job", 300)), Gate()
+
+    @app.handler("job", concurrency=2)
+    async def job(message: Message) -> None:
+        if int(message.body) >= 200:
+            await gate.await_it()
+
+    instance = stage.start(app)
+    wait_until(lambda: gate.waiting == 2 and stage.snapshot().claimed == 2, what="both are held up")
+    before = instance.handler._claims._desk._turn
+
+    wait_until(lambda: instance.heart.silent_for < 0.1, what="it lives")
+    assert stage.snapshot().claimed == 2
+    assert instance.handler._claims._desk._turn - before <= 2, "it makes no calls in vain"
+    gate.open()
+    stage.wait_until_done(300)

@@ -1,6 +1,7 @@
 """runtime/desk.py: what one incarnation holds between its numbered calls."""
 
 import random
+import time
 from typing import Any
 
 import pytest
@@ -345,3 +346,42 @@ def test_a_desk_is_empty_when_nothing_waits_is_in_hand_or_unrecorded(desk: Desk,
         tray.outcomes.append((envelope(1), None))
 
     assert desk.is_empty == (held == "nothing")
+
+
+# Writing off.
+
+
+def overdue(desk: Desk, seconds: float = 10.0) -> None:
+    """What is in hand has been there for so long."""
+    desk.trays[MAIL].begun_at = time.monotonic() - seconds
+
+
+def test_what_a_thread_does_not_come_back_from_fails(desk: Desk) -> None:
+    """What was done before it is recorded, what waits is still there, and what the thread may do later is not seen."""
+    lay_down(desk, envelope(1), envelope(2), envelope(3))
+    handle(desk)
+    takes_in_hand(desk)
+    overdue(desk)
+    old = desk.trays[MAIL]
+
+    assert desk.write_off(MAIL, 5, lambda _: b"too late")
+    old.outcomes.append((envelope(2), None))
+
+    assert outcomes(desk) == [(envelope(1), None), (envelope(2), b"too late")]
+    assert waiting(desk) == [(MAIL, b"3-tag")]
+
+
+@pytest.mark.parametrize("what", ["done", "another"])
+def test_a_thread_that_came_back_meanwhile_is_not_written_off(desk: Desk, what: str) -> None:
+    """It is done with the message, or has begun another."""
+    lay_down(desk, envelope(1), envelope(2))
+    if what == "done":
+        handle(desk)
+        overdue(desk)
+    else:
+        takes_in_hand(desk)
+        overdue(desk, 1)
+    tray = desk.trays[MAIL]
+
+    assert not desk.write_off(MAIL, 5, lambda _: b"too late")
+    assert desk.trays[MAIL] is tray

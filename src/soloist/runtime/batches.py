@@ -9,7 +9,7 @@ from soloist.fitting import Flavour
 from soloist.message import Message
 from soloist.runtime.desk import Desk, Tray
 from soloist.runtime.fate import Fate
-from soloist.runtime.lane import Lane
+from soloist.runtime.lane import HOLD_WAIT, Lane
 
 
 class BatchLane(Lane):
@@ -22,11 +22,18 @@ class BatchLane(Lane):
             if tray.is_empty:
                 self._wait_for_work(desk)
             return
+        self._in_vain = 0
         self._instance.heart.hurry_if_slow()
         until = time.monotonic() + self.declared.linger
-        while len(tray.waiting) < most and self.is_wanted and (left := until - time.monotonic()) > 0:
+        while len(tray.waiting) < most and self.is_wanted and not desk.incarnation.over:
+            left = until - time.monotonic()
+            if left <= 0:
+                break
+            before = len(tray.waiting)
             if self._wait_at_the_bell(desk, max(left, 0.001)):
-                self._claims.turn(desk, {self.kind: most - len(tray.waiting)})
+                self._claims.turn(desk, {self.kind: most - before})
+                if len(tray.waiting) == before:
+                    time.sleep(min(left, HOLD_WAIT))  # there is work that it may not have now
         if not self._interrupted and not desk.incarnation.over:
             self._work(desk, tray)
 

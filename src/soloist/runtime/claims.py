@@ -15,6 +15,7 @@ from soloist.store.replies import Superseded
 
 if TYPE_CHECKING:
     from soloist.runtime.instance import Instance
+    from soloist.runtime.lane import Lane
 
 
 class Claims:
@@ -35,9 +36,9 @@ class Claims:
     @property
     def desk(self) -> Desk:
         """Of the present incarnation. What was held by one before is none of our business any more."""
-        incarnation = self._instance.incarnation
-        if self._desk.incarnation is not incarnation:
+        if self._desk.incarnation is not self._instance.incarnation:
             with self._lock:
+                incarnation = self._instance.incarnation  # within the lock, or a late one would put back an older desk
                 if self._desk.incarnation is not incarnation:
                     self._desk = self._new_desk(incarnation)
         return self._desk
@@ -64,9 +65,9 @@ class Claims:
     def await_asked(self, desk: Desk) -> None:
         self._recording(desk, lambda: self._turns.await_asked(desk, self._is_hopeless))
 
-    def write_off(self, kind: str, fail: Callable[[bytes], bytes]) -> bool:
-        """See Desk.write_off."""
-        return self._turns.write_off(self._desk, kind, fail)
+    def write_off(self, desk: Desk, lane: "Lane", timeout: float) -> bool:
+        """See Desk.write_off; the lane is given up before anybody else may call."""
+        return self._turns.write_off(desk, lane.kind, timeout, lane.too_late, lane.give_up)
 
     def _recording(self, desk: Desk, call: Callable[[], tuple[int, int]]) -> None:
         try:

@@ -169,22 +169,25 @@ class Desk:
         self.hold = claimed.hold or (self.hold and not self.is_empty)
         self.recorded_at = time.monotonic()
 
-    def write_off(self, kind: str, fail: Callable[[bytes], bytes]) -> bool:
-        """The thread of this kind does not come back: fail what it has in hand; True if there was anything.
+    def write_off(self, kind: str, timeout: float, fail: Callable[[bytes], bytes]) -> bool:
+        """The thread of this kind does not come back: fail what it has in hand; True if it was so.
 
         The thread keeps the old tray, at which nobody looks any more: what it may lay there later is not seen. The caller
         holds the lock.
 
         Args:
+            timeout: seconds for which it must have been in hand: meanwhile it may have gone on to another.
             fail: the details of a message that failed so.
         """
         old, new = self.trays[kind], Tray(kind)
+        if time.monotonic() - old.begun_at <= timeout or (old.in_hand is None and not old.in_hands):
+            return False
         self.trays[kind] = new
         in_hand = old.in_hand
         held = [*([] if in_hand is None else [in_hand]), *old.in_hands.copy()]
         new.outcomes.extend(old.take_outcomes())
         new.waiting.extend(reversed(old.take_waiting()))
-        done = {id_of(envelope) for envelope, _ in new.outcomes}
+        done = {id_of(envelope) for envelope in (*new.waiting, *(each for each, _ in new.outcomes))}
         lost = [envelope for envelope in held if id_of(envelope) not in done]
         new.outcomes.extend((envelope, fail(envelope)) for envelope in lost)
         return bool(lost)

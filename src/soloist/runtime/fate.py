@@ -61,7 +61,10 @@ class Fates:
     def completed(self, message: Message) -> Fate:
         """Its handler returned."""
         asked = message.asked
-        return None if asked is None else Along(*asked)
+        if asked is None:
+            return None
+        writes, messages = asked
+        return Along(tuple(writes), tuple(messages))  # its own: the user may keep the message
 
     def raised(self, error: BaseException, attempt: int, retried: int) -> Fate:
         """Its handler raised this.

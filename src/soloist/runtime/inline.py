@@ -32,6 +32,7 @@ class InlineLane(Lane):
         else:
             self._claims.turn(desk, {self.kind: max(0, self._batching.size - len(tray.waiting))})
         if tray.waiting:
+            self._in_vain = 0
             if self._batching.reaches_ahead(len(tray.waiting)) and not desk.hold:
                 self._claims.ask(desk, {self.kind: self._batching.size})
                 self._has_asked = True

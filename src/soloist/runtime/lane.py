@@ -22,6 +22,10 @@ would leave to chance who gets the work; a long one would leave a connection tha
 HOLD_WAIT = 0.02
 """Seconds between looks at whether the other lanes are empty, when a suspect is to be handled alone."""
 
+IN_VAIN = 8
+"""Tokens in a row that brought nothing, after which it goes to the bell only every HOLD_WAIT: there is work that it may
+not have now, a suspect for example, and the bell rings for it again and again."""
+
 
 class Lane:
     """What all lanes have in common: when to work, and how to wait at the bell.
@@ -47,6 +51,9 @@ class Lane:
         self._fates = Fates(declared, retries, lambda: instance.incarnation.id)
         self._bell = Link(instance.server, BLOCK + instance.settings.call_timeout)
         self._bell_patience = Patience("bell", instance.outage)
+        self._in_vain = 0
+        self._working: Desk | None = None
+        """The desk that its thread works at; its incarnation may be over."""
         self._wanted = threading.Event()
         self._stopping = False
         self._interrupted = False
@@ -65,6 +72,8 @@ class Lane:
             self._wanted.set()
         else:
             self._wanted.clear()
+            if self.is_quiet:  # meanwhile
+                self._wanted.set()
 
     def quiet(self) -> None:
         """Take no more, finish what is in hand, and end."""
@@ -72,20 +81,34 @@ class Lane:
         self._wanted.set()
 
     @property
+    def is_quiet(self) -> bool:
+        return self._stopping
+
+    @property
     def is_wanted(self) -> bool:
         return self._wanted.is_set() and not self._stopping
 
     def overdue(self) -> float | None:
         """For how long a message has been in hand, if that is longer than it may, and nothing else will end it."""
-        tray, timeout = self._claims.last_desk.trays[self.kind], self.timeout
-        is_busy = tray.in_hand is not None or bool(tray.in_hands)
+        desk = self._working
+        if self.timeout is None or desk is None:
+            return None
+        tray = desk.trays[self.kind]
         took = time.monotonic() - tray.begun_at
-        return took if timeout is not None and is_busy and took > timeout else None
+        return took if took > self.timeout and (tray.in_hand is not None or tray.in_hands) else None
 
     def write_off(self) -> bool:
         """What is in hand will not come back: fail it, and end; True if it was so."""
+        desk, timeout = self._working, self.timeout
+        return desk is not None and timeout is not None and self._claims.write_off(desk, self, timeout)
+
+    def give_up(self) -> None:
+        """Its thread is lost. Called under the lock of the calls, so that it makes none any more that would count."""
         self.is_lost = self._stopping = self._interrupted = True
-        return self._claims.write_off(self.kind, self._too_late)
+
+    def too_late(self, envelope: bytes) -> bytes:
+        """Details of a message that took too long."""
+        return self._too_late(envelope)
 
     def give_back_rest(self) -> None:
         """For a lane that is lost: record what is known of it, and give back what waits."""
@@ -102,14 +125,14 @@ class Lane:
     def _run(self) -> None:
         try:
             while not self._stopping:
-                desk = self._claims.desk
+                desk = self._working = self._claims.desk
                 if self._wanted.is_set():
                     self._step(desk)
                 else:
                     self._rest(desk)
             self._finish()
         except ForeignData:
-            self._give_back(self._claims.last_desk)  # what is done is recorded all the same
+            self._finish()  # what is done is recorded all the same
             raise
         finally:
             self.is_done.set()
@@ -135,8 +158,13 @@ class Lane:
         """Nothing of this kind is here: wait at the bell; or for the other lanes, if a suspect is to be handled alone."""
         if desk.hold and not desk.is_empty:
             time.sleep(HOLD_WAIT)
-        elif self._wait_at_the_bell(desk) and self._interrupted:
-            self._claims.turn(desk, {self.kind: 0}, even_if_empty=True)  # it rings again: the token was somebody else's
+            return
+        if self._in_vain > IN_VAIN:
+            time.sleep(HOLD_WAIT)
+        if self._wait_at_the_bell(desk):
+            self._in_vain += 1
+            if self._interrupted:
+                self._claims.turn(desk, {self.kind: 0}, even_if_empty=True)  # it rings again: the token was another's
 
     def _wait_at_the_bell(self, desk: Desk, within: float | None = None) -> bool:
         """Block until there may be work; True if a token was taken.

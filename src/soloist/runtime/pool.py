@@ -8,7 +8,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from soloist.declared import DeclaredHandler
 from soloist.fitting import Flavour
@@ -17,7 +17,7 @@ from soloist.runtime.batching import FLUSH, MOST, Batching
 from soloist.runtime.claims import Claims
 from soloist.runtime.crew import Crew, Ended, Handle
 from soloist.runtime.desk import Desk, Tray
-from soloist.runtime.lane import BLOCK, Lane
+from soloist.runtime.lane import BLOCK, HOLD_WAIT, IN_VAIN, Lane
 from soloist.runtime.porter import Porter
 
 if TYPE_CHECKING:
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 
 LOOK = 0.5
 """Seconds between looks at whether the incarnation is still ours."""
+
+
+class _Home(NamedTuple):
+    """Where a message in hand belongs: to the desk of its incarnation, which may be over. And since when it is in hand."""
+
+    desk: Desk
+    envelope: bytes
+    begun: float
 
 
 class PoolLane(Lane):
@@ -48,9 +56,12 @@ class PoolLane(Lane):
         self._wake = threading.Event()
         self._may_be_work = True
         self._was_rung = False
-        self._homes: dict[bytes, Tray] = {}
-        """Whose tray a message in hand belongs to: that of its incarnation, which may be over."""
-        self._crew = crew_of(self._call, self._ended)
+        self._is_held_up = False
+        """All of the crew are at slow ones: claim only for those who become free."""
+        self._homes: dict[Message, _Home] = {}
+        """Where the messages in hand belong. By the message, not by its envelope: after a rebirth the same one may be
+        claimed anew while an attempt of the incarnation before still runs, and that must not answer for it."""
+        self._crew = crew_of(self._call, self._guarded)
         self._porter = Porter(instance, self.kind, BLOCK, self._rung)
         self.threads.append(self._porter.thread)
 
@@ -74,13 +85,16 @@ class PoolLane(Lane):
 
     def _call_for(self, desk: Desk, tray: Tray) -> None:
         """Record what is done, and claim what there is room for."""
-        want = max(0, self._most - len(tray.waiting) - len(self._homes))
+        most = self._concurrency if self._is_held_up else self._most
+        want = max(0, most - len(tray.waiting) - len(self._homes))
         was_rung, self._was_rung = self._was_rung, False
         self._may_be_work = self._may_be_work or was_rung
         if tray.outcomes or (want and self._may_be_work):
             before = len(tray.waiting)
             self._claims.turn(desk, {self.kind: want})
-            self._may_be_work = len(tray.waiting) - before >= want
+            claimed = len(tray.waiting) - before
+            self._may_be_work = claimed >= want
+            self._in_vain = self._in_vain + 1 if was_rung and not claimed else 0
         elif was_rung:
             self._claims.turn(desk, {self.kind: 0}, even_if_empty=True)  # no room: it rings again, for others
         if want and not self._may_be_work:
@@ -94,6 +108,8 @@ class PoolLane(Lane):
         return min(self._concurrency * self._batching.size, max(MOST, self._concurrency))
 
     def _begin(self, desk: Desk, tray: Tray) -> None:
+        if desk.incarnation.over or self._interrupted:
+            return
         begun: list[Message] = []
         now = time.monotonic()
         if tray.waiting:
@@ -102,9 +118,10 @@ class PoolLane(Lane):
             envelope = tray.waiting[0]
             tray.in_hands[envelope] = now
             tray.waiting.popleft()
-            self._homes[envelope] = tray
             # kill point: in hand, not begun by the crew
-            begun.append(Message(envelope, desk.attempt(envelope), desk.home))
+            message = Message(envelope, desk.attempt(envelope), desk.home)
+            self._homes[message] = _Home(desk, envelope, now)
+            begun.append(message)
         if begun:
             self._crew.begin(begun)
 
@@ -114,18 +131,26 @@ class PoolLane(Lane):
             self._wake.wait(LOOK)
         elif not self._wake.wait(FLUSH) and tray.waiting:
             # kill point: held up by slow ones
+            self._is_held_up = True
             self._give_back(self._claims.desk)
+
+    def _guarded(self, message: Message, raised: BaseException | None) -> None:
+        """A defect of ours must not be lost in a thread or task of the crew."""
+        self._instance.guard(lambda: self._ended(message, raised))()
 
     def _ended(self, message: Message, raised: BaseException | None) -> None:
         """A message is handled; called by the crew."""
-        envelope = message._envelope  # noqa: SLF001 - what the runtime made itself
-        tray = self._homes.pop(envelope, None)
-        if tray is None:
+        home = self._homes.pop(message, None)
+        if home is None:
             return  # it was written off
-        retried = self._claims.last_desk.retried(envelope)
-        fates = self._fates
-        fate = fates.completed(message) if raised is None else fates.raised(raised, message.attempt, retried)
-        self._batching.worked(1, time.monotonic() - tray.in_hands[envelope])
+        desk, envelope, begun = home
+        tray, fates = desk.trays[self.kind], self._fates
+        if raised is None:
+            fate = fates.completed(message)
+        else:
+            fate = fates.raised(raised, message.attempt, desk.retried(envelope))
+        self._batching.worked(1, time.monotonic() - begun)
+        self._is_held_up = False
         tray.outcomes.append((envelope, fate))
         # kill point: handled by the crew, not recorded
         del tray.in_hands[envelope]
@@ -134,23 +159,28 @@ class PoolLane(Lane):
     def overdue(self) -> float | None:
         if self.timeout is None or self.declared.fit.flavour is Flavour.ASYNC:
             return None  # tasks are cancelled
-        begun = min(self._claims.last_desk.trays[self.kind].in_hands.copy().values(), default=math.inf)
+        begun = min((home.begun for home in self._homes.copy().values()), default=math.inf)
         took = time.monotonic() - begun
         return took if took > self.timeout else None
 
     def write_off(self) -> bool:
         """Those that took too long fail; the others of the crew may finish."""
-        self._stopping = self._interrupted = True
-        tray, now, found = self._claims.last_desk.trays[self.kind], time.monotonic(), False
-        for envelope, begun in tray.in_hands.copy().items():
-            if self.timeout is not None and now - begun > self.timeout and self._homes.pop(envelope, None) is not None:
+        now, found = time.monotonic(), False
+        for message, (desk, envelope, begun) in self._homes.copy().items():
+            if self.timeout is not None and now - begun > self.timeout and self._homes.pop(message, None) is not None:
+                tray = desk.trays[self.kind]
                 tray.outcomes.append((envelope, self._too_late(envelope)))
                 del tray.in_hands[envelope]
                 found = True
-        self._wake.set()
+        if found:
+            self._stopping = self._interrupted = True
+            self._wake.set()
         return found
 
     def _rung(self) -> None:
+        """Called by the porter."""
+        if self._in_vain > IN_VAIN:
+            time.sleep(HOLD_WAIT)
         self._was_rung = True
         self._wake.set()
 

@@ -52,7 +52,8 @@ class Porter:
 
     def _is_asked(self) -> bool:
         """Wait until it is; False: it is over."""
-        self._asked.wait()
+        if not self._ended:
+            self._asked.wait()
         return not self._ended
 
     def _wait(self) -> None:

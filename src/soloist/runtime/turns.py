@@ -57,10 +57,15 @@ class Turns:
             recorded = self._await(_Asked(desk, call, None), is_hopeless)
             return before[0] + recorded[0], before[1] + recorded[1]
 
-    def write_off(self, desk: Desk, kind: str, fail: Callable[[bytes], bytes]) -> bool:
+    def write_off(
+        self, desk: Desk, kind: str, timeout: float, fail: Callable[[bytes], bytes], if_so: Callable[[], None]
+    ) -> bool:
         """See Desk.write_off."""
         with self._lock:
-            return desk.write_off(kind, fail)
+            is_lost = desk.write_off(kind, timeout, fail)
+            if is_lost:
+                if_so()
+            return is_lost
 
     def ask(self, desk: Desk, wants: Mapping[str, int]) -> None:
         """Send the next call, which claims so many, and do not wait: there is work to do meanwhile."""
