@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.runtime.lane_stage import Stage
 from tests.runtime.source_stage import Stage as SourceStage
-from tests.servers import Store
+from tests.servers import PrivateServer, Store
 
 
 @pytest.fixture
@@ -14,3 +15,11 @@ def sources(store: Store) -> Iterator[SourceStage]:
     made = SourceStage(store)
     yield made
     made.end()
+
+
+@pytest.fixture
+def stage(server: PrivateServer, namespace: str) -> Iterator[Stage]:
+    made = Stage(server.url, namespace)
+    yield made
+    for instance in made.instances:
+        instance.stop()

@@ -2,98 +2,15 @@
 
 import asyncio
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
-import msgspec
 import pytest
 
-from soloist import App, Message, Msg, Page, Reject, Retry
-from soloist.error_store import ErrorStore
-from soloist.events import Events
-from soloist.inspector import Inspector, Snapshot
-from soloist.runtime.instance import Instance
-from soloist.settings import Settings
-from soloist.store.server import Server
-from tests.servers import PrivateServer
+from soloist import App, Message, Msg, Page, Reject
+from tests.runtime.lane_stage import Gate, Stage, app_with, numbered
 from tests.waiting import wait_until
-
-
-class Stage:
-    """Starts instances of Apps in this process, and looks at what became of their messages."""
-
-    def __init__(self, url: str, namespace: str) -> None:
-        self._url = url
-        self._namespace = namespace
-        self.instances: list[Instance] = []
-
-    def start(self, app: App, **settings: Any) -> Instance:
-        instance = Instance(app, Server(self._url), self._namespace, Settings(**settings), Events(lambda _: None))
-        instance.start()
-        self.instances.append(instance)
-        return instance
-
-    def snapshot(self) -> Snapshot:
-        seen = Inspector(Server(self._url), self._namespace).snapshot()
-        assert seen.adds_up
-        return seen
-
-    def wait_until_done(self, messages: int) -> Snapshot:
-        def is_done() -> bool:
-            seen = self.snapshot()
-            return seen.completed + seen.failed == messages and seen.claimed == 0
-
-        wait_until(is_done, what=f"{messages} messages are handled")
-        return self.snapshot()
-
-    def errors(self) -> list[tuple[str, str]]:
-        """Body and reason of each error record."""
-        records = ErrorStore(Server(self._url), self._namespace).oldest()
-        return [(record.data.decode(), record.details.reason) for record in records]
-
-
-@pytest.fixture
-def stage(server: PrivateServer, namespace: str) -> Iterator[Stage]:
-    made = Stage(server.url, namespace)
-    yield made
-    for instance in made.instances:
-        instance.stop()
-
-
-def app_with(*messages: Msg) -> App:
-    """An App whose source publishes these, once."""
-    app = App("lanes")
-
-    @app.source(every=0.01)
-    def once(source: Any) -> Page[int] | None:
-        return None if source.cursor else Page(messages, cursor=1)
-
-    return app
-
-
-def numbered(kind: str, many: int) -> list[Msg]:
-    return [Msg(kind, str(number)) for number in range(many)]
-
-
-class Gate:
-    """Handlers wait here until the test lets them go; it knows how many do."""
-
-    def __init__(self) -> None:
-        self._open = threading.Event()
-        self.waiting = 0
-
-    def wait(self) -> None:
-        self.waiting += 1
-        self._open.wait(30)
-
-    async def await_it(self) -> None:
-        self.waiting += 1
-        await asyncio.to_thread(self._open.wait, 30)
-
-    def open(self) -> None:
-        self._open.set()
 
 
 def test_a_slow_kind_does_not_hold_up_another(stage: Stage) -> None:
@@ -354,160 +271,6 @@ def test_handlers_are_given_the_context_and_leave_out_what_they_do_not_want(stag
     assert sorted(seen) == [("a", "x", "deps"), ("b", "y", "deps"), ("c", 1, "deps"), ("d",)]
 
 
-FLAVOURS = ["inline", "async", "threads", "batch"]
-
-
-def handles(app: App, flavour: str, judge: Callable[[Message], None], **options: Any) -> None:
-    """Declare a handler of this flavour that does the same."""
-    if flavour == "async":
-
-        async def task(message: Message) -> None:
-            judge(message)
-
-        app.handler("job", concurrency=4, **options)(task)
-    elif flavour == "batch":
-
-        def one_by_one(messages: list[Message]) -> None:
-            for message in messages:
-                judge(message)
-
-        app.handler("job", batch=1, **options)(one_by_one)
-    else:
-        app.handler("job", concurrency=1 if flavour == "inline" else 4, **options)(judge)
-
-
-@pytest.mark.parametrize("flavour", FLAVOURS)
-def test_a_message_is_tried_again_as_often_as_its_handler_says(stage: Stage, flavour: str) -> None:
-    """Three attempts, one completion; and what never works fails with the number of its attempts."""
-    app, attempts = app_with(Msg("job", "heals"), Msg("job", "never")), list[tuple[str, int]]()
-
-    def judge(message: Message) -> None:
-        attempts.append((message.body, message.attempt))
-        if message.body == "never" or message.attempt < 3:
-            raise RuntimeError("not yet")
-
-    handles(app, flavour, judge, retries=2, backoff=0.01)
-    stage.start(app)
-
-    seen = stage.wait_until_done(2)
-    assert (seen.completed, seen.failed) == (1, 1)
-    assert sorted(attempts) == [(body, attempt) for body in ("heals", "never") for attempt in (1, 2, 3)]
-    assert stage.errors() == [("never", "not yet")]
-
-
-@pytest.mark.parametrize("flavour", FLAVOURS)
-def test_a_handler_may_say_when_to_try_again(stage: Stage, flavour: str) -> None:
-    """Not before, by the server's clock; a message that is rejected is not tried again."""
-    app, at = app_with(Msg("job", "later"), Msg("job", "bad")), dict[tuple[str, int], float]()
-
-    def judge(message: Message) -> None:
-        at[message.body, message.attempt] = time.monotonic()
-        if message.body == "bad":
-            raise Reject("bad")
-        if message.attempt == 1:
-            raise Retry("busy", after=0.3)
-
-    handles(app, flavour, judge, retries=5, backoff=3600)
-    stage.start(app)
-
-    seen = stage.wait_until_done(2)
-    assert (seen.completed, stage.errors()) == (1, [("bad", "bad")])
-    assert sorted(at) == [("bad", 1), ("later", 1), ("later", 2)]
-    assert at["later", 2] - at["later", 1] >= 0.29, "a clock of ours against the server's, so a little less may be"
-
-
-def test_retry_without_retries_says_what_to_write(stage: Stage) -> None:
-    """It would go round for ever."""
-    app = app_with(Msg("job", "x"))
-
-    def judge(message: Message) -> None:
-        raise Retry("busy", after=1)
-
-    handles(app, "inline", judge)
-    stage.start(app)
-
-    stage.wait_until_done(1)
-    ((_, reason),) = stage.errors()
-    assert "the handler has no retries; declare it with retries=" in reason
-
-
-@pytest.mark.parametrize("flavour", FLAVOURS)
-def test_what_is_committed_is_written_with_the_message(stage: Stage, flavour: str) -> None:
-    """If and only if it completes: what one that is tried again or fails asked for is not."""
-    app, keys = app_with(*numbered("job", 20)), list[str]()
-
-    def judge(message: Message) -> None:
-        keys.append(message.key_for("sum"))
-        message.commit.incrby(message.key_for("sum"), int(message.body))
-        if message.body == "3" and message.attempt == 1:
-            raise RuntimeError("once more")
-        if message.body == "5":
-            raise Reject("not five")
-
-    handles(app, flavour, judge, retries=1, backoff=0.01)
-    instance = stage.start(app)
-
-    stage.wait_until_done(20)
-    assert int(instance.handler._claims._turns._link.command("GET", keys[0])) == sum(range(20)) - 5
-
-
-@pytest.mark.parametrize("flavour", FLAVOURS)
-def test_a_step_hands_on_to_the_next(stage: Stage, flavour: str) -> None:
-    """Published if and only if the message completes; also later."""
-    app, seen = app_with(*numbered("job", 6)), list[str]()
-
-    def judge(message: Message) -> None:
-        message.publish("second", f"from {message.body}", delay=0.05 if message.body == "1" else 0.0)
-        if message.body == "2":
-            raise Reject("not two")
-
-    handles(app, flavour, judge)
-
-    @app.handler("second")
-    def second(message: Message) -> None:
-        seen.append(message.body)
-
-    stage.start(app)
-
-    stage.wait_until_done(11)
-    assert sorted(seen) == [f"from {number}" for number in (0, 1, 3, 4, 5)]
-    assert len(stage.errors()) == 1
-
-
-def test_a_commit_that_cannot_be_fails_its_message_alone(stage: Stage) -> None:
-    """A key of another type, for example; its neighbours in the batch are completed."""
-    app = app_with(*numbered("job", 4))
-
-    def judge(message: Message) -> None:
-        name = message.key_for("text" if message.body == "2" else "number")
-        if message.body == "2":
-            message.commit.set(name, "no number")
-        message.commit.incrby(name)
-
-    handles(app, "inline", judge)
-    stage.start(app)
-
-    assert stage.wait_until_done(4).completed == 3
-    assert [body for body, _ in stage.errors()] == ["2"]
-
-
-class Order(msgspec.Struct):
-    id: int
-
-
-def test_a_body_that_does_not_fit_its_type_fails_with_the_name_of_the_field(stage: Stage) -> None:
-    """Told by the one who checks."""
-    app = app_with(Msg("job", {"id": 1}), Msg("job", {"id": "one"}))
-    orders: list[Order] = []
-    handles(app, "inline", lambda message: orders.append(message.json(Order)))
-    stage.start(app)
-
-    assert stage.wait_until_done(2).completed == 1
-    ((_, reason),) = stage.errors()
-    assert "$.id" in reason
-    assert orders[0].id == 1
-
-
 def test_an_attempt_of_an_incarnation_that_is_over_does_not_answer_for_the_next(stage: Stage) -> None:
     """The same instance may claim the same message anew while its old attempt still runs; that one's result is nobody's."""
     app, gate, begun = app_with(Msg("job", "x")), Gate(), list[int]()
@@ -571,3 +334,31 @@ def test_a_slow_crew_claims_no_more_than_it_can_begin(stage: Stage) -> None:
     assert instance.handler._claims._desk._turn - before <= 2, "it makes no calls in vain"
     gate.open()
     stage.wait_until_done(300)
+
+
+def test_who_stops_waits_for_what_is_on_its_way_to_be_recorded(stage: Stage) -> None:
+    """Handled, and not among the outcomes yet: to leave then would give it back, and have it handled twice."""
+    app, gate, begin = app_with(Msg("job", "x")), Gate(), Gate()
+    app.handler("job", concurrency=2)(lambda _: begin.wait())
+    instance = stage.start(app)
+    (lane,) = instance.handler.lanes
+    decide = lane._fates.completed
+
+    def slowly(message: Message) -> Any:
+        gate.wait()
+        return decide(message)
+
+    lane._fates.completed = slowly  # type: ignore[method-assign]
+    wait_until(lambda: begin.waiting, what="it is in hand")
+    begin.open()
+    wait_until(lambda: gate.waiting, what="it is handled, and not recorded")
+    stopping = threading.Thread(target=instance.stop)
+    stopping.start()
+    wait_until(lambda: not lane.is_wanted, what="it is to take no more")
+    stopping.join(0.3)  # it would leave now, if it did not wait
+    gate.open()
+    stopping.join(30)
+
+    seen = stage.snapshot()
+    assert (seen.completed, seen.pending) == (1, 0)
+    stage.instances.clear()

@@ -76,7 +76,6 @@ class Desk:
     Attributes:
         home: what its messages need to know of their instance.
         hold: claim no more until nothing is held: a suspect waits to be handled alone.
-        recorded_at: when outcomes were last recorded (monotonic).
         given_up: a call of it is unknown and will stay so: nothing else may be sent for it but leave.
     """
 
@@ -85,7 +84,6 @@ class Desk:
         self.home = home
         self.trays = {kind: Tray(kind) for kind in kinds}
         self.attempts: dict[bytes, tuple[int, int]] = {}
-        self.recorded_at = time.monotonic()
         self.hold = False
         self.given_up = False
         self._held: Sequence[bytes] = []
@@ -167,7 +165,6 @@ class Desk:
         self.attempts.update(claimed.attempts)
         self._lay_out(envelopes, [kind for kind, tally in call.kinds.items() if tally.want])
         self.hold = claimed.hold or (self.hold and not self.is_empty)
-        self.recorded_at = time.monotonic()
 
     def write_off(self, kind: str, timeout: float, fail: Callable[[bytes], bytes]) -> bool:
         """The thread of this kind does not come back: fail what it has in hand; True if it was so.

@@ -108,14 +108,11 @@ class Lane:
 
     def too_late(self, envelope: bytes) -> bytes:
         """Details of a message that took too long."""
-        return self._too_late(envelope)
+        return self._fates.too_late(self.timeout or 0.0, self._claims.last_desk.attempt(envelope))
 
     def give_back_rest(self) -> None:
         """For a lane that is lost: record what is known of it, and give back what waits."""
         self._give_back(self._claims.last_desk)
-
-    def _too_late(self, envelope: bytes) -> bytes:
-        return self._fates.too_late(self.timeout or 0.0, self._claims.last_desk.attempt(envelope))
 
     def leave_the_bell(self) -> None:
         """Wait there on a new connection: the old one may have died in silence, and would be missed only after BLOCK."""

@@ -169,7 +169,7 @@ class PoolLane(Lane):
         for message, (desk, envelope, begun) in self._homes.copy().items():
             if self.timeout is not None and now - begun > self.timeout and self._homes.pop(message, None) is not None:
                 tray = desk.trays[self.kind]
-                tray.outcomes.append((envelope, self._too_late(envelope)))
+                tray.outcomes.append((envelope, self.too_late(envelope)))
                 del tray.in_hands[envelope]
                 found = True
         if found:
@@ -191,12 +191,17 @@ class PoolLane(Lane):
         self._give_back(desk)
         self._wake.wait(LOOK)
 
+    @property
+    def _is_at_work(self) -> bool:
+        """Also while what was just handled is on its way to the outcomes: that is in hand until it is there."""
+        return bool(self._homes or self._claims.last_desk.trays[self.kind].in_hands)
+
     def _finish(self) -> None:
         self._porter.end()
         while True:
             self._wake.clear()
             self._give_back(self._claims.last_desk)
-            if not self._homes or self._instance.is_out_of_time:
+            if not self._is_at_work or self._instance.is_out_of_time:
                 break
             self._wake.wait(LOOK)
         self._crew.dismiss()
