@@ -64,8 +64,8 @@ ALL_FIRST = """
   for _, run in ipairs(early) do
     for _, special in ipairs(run.specials) do
       if special.fate == 'committed' then
-        read_commit(special, values, keys, first_written)
-        write_along(special.writes)
+        committing().read(special, values, keys, first_written)
+        committing().write(special.writes)
       end
     end
   end
@@ -89,8 +89,8 @@ RETRIES_FIRST = TURN.replace(
 PLAIN_WRITE = "    local answer = redis.pcall(write.command, write.key, unpack(write.arguments))"
 CHECKED_LATE = (FORESEEN, FORESEEN + "    redis.pcall(write.command, write.key, unpack(write.arguments))\n")
 WRITTEN_ALL_THE_SAME = (
-    "    special.refusal = special.fate == 'committed' and write_along(special.writes) or nil\n",
-    """    special.refusal = special.fate == 'committed' and write_along(special.writes) or nil
+    "    special.refusal = special.fate == 'committed' and along.write(special.writes) or nil\n",
+    """    special.refusal = special.fate == 'committed' and along.write(special.writes) or nil
     for _, write in ipairs(special.refusal and special.writes or {}) do
       if write.command ~= 'expire' then redis.call(write.command, write.key, unpack(write.arguments)) end
     end
@@ -101,8 +101,8 @@ HANDED_ON_ALL_THE_SAME = (
     "      refused[#refused + 1] = special.id\n    end\n    do\n      for",
 )
 REFUSED_AND_COMPLETED = (
-    "    special.refusal = special.fate == 'committed' and write_along(special.writes) or nil\n",
-    "    if special.fate == 'committed' then write_along(special.writes) end\n",
+    "    special.refusal = special.fate == 'committed' and along.write(special.writes) or nil\n",
+    "    if special.fate == 'committed' then along.write(special.writes) end\n",
 )
 
 PUBLISHING = (

@@ -57,9 +57,12 @@ local kinds_count, runs_count, values, keys, at = tonumber(ARGV[6]), tonumber(AR
 -- include: unknown
 -- include: log
 -- include: runs
+local function committing() -- made only where something is committed: it takes as long as a fifth of a small call
 -- include: commands
 -- include: foresight
 -- include: commit
+  return along
+end
 -- include: specials
 -- include: outcomes
 -- include: suspects
@@ -98,7 +101,7 @@ if turn ~= tonumber(seen[1]) + 1 or stamp ~= seen[2] then return superseded() en
 local runs = read_runs(values, at, runs_count)
 if not fit(runs, claimed, groups) then return superseded() end
 local returned = envelopes_in(runs, 'back', claimed)
-local specials, named = specials_of(runs, values, keys, first_written)
+local specials, named, along = specials_of(runs, values, keys, first_written)
 if #specials > 0 then
   meet({ errors }, { errors_by_time })
   redis.call('SCARD', kinds)
@@ -107,7 +110,7 @@ local missing = unknown_kinds(returned, lists, unknown_kinds(named, lists))
 if #missing > 0 then return { 'KINDS', missing[1] } end
 
 local known = any_attempts and attempts_behind(specials) or {}
-local refused = #specials > 0 and commit_all(specials, groups, lists) or {}
+local refused = along and commit_all(along, specials, groups, lists) or {}
 if any_attempts then
   in_chunks(ids_of(envelopes_in(runs, 'done', claimed)), function(...) redis.call('HDEL', attempts, ...) end)
 end

@@ -51,3 +51,4 @@ local function hand_on(followups, lists, totals, kinds)
     redis.call('HINCRBY', totals, 'published:' .. kind, many)
   end
 end
+local along = { read = read_commit, write = write_along, hand_on = hand_on }

@@ -16,8 +16,8 @@ local function read_runs(values, at, many)
   end
   return runs
 end
-local MANY = 16
--- `run`: of many specials, whose envelopes were read at once; one by one, far from the ends of a list, costs more.
+local MANY = 4
+-- `run`: if one of MANY or more of it is special, all of it was read at once: one by one, far from the ends, costs more.
 local function envelope_at(claimed, place, id, run)
   local envelope = run and run.envelopes and run.envelopes[place - run.first + 1]
   if not envelope then envelope = redis.call('LINDEX', claimed, place) end
@@ -31,7 +31,9 @@ local function fit(runs, claimed, groups)
     if not envelope_at(claimed, run.first, run.id) then return false end
     if run.what ~= 'done' and (run.what ~= 'back' or #run.specials > 0) then return false end
     local open = run.first
-    if #run.specials > MANY then run.envelopes = redis.call('LRANGE', claimed, run.first, run.last) end
+    if MANY * #run.specials > run.last - run.first then
+      run.envelopes = redis.call('LRANGE', claimed, run.first, run.last)
+    end
     for _, special in ipairs(run.specials) do
       special.envelope = envelope_at(claimed, special.place, special.id, run)
       if not special.envelope or special.place < open or special.place > run.last then return false end
