@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -71,7 +71,8 @@ def run_instance(app: "App", goal: Target, part: "Part", wish: Wish) -> int:
     account.on_closed = instance.ask_to_stop
     received = _listen_for_signals(instance)
     if part.until is not None:
-        _say_if_published(Inspector(goal.server, goal.namespace).snapshot().published, part.until, goal)
+        with closing(Inspector(goal.server, goal.namespace)) as inspector:
+            _say_if_published(inspector.snapshot().published, part.until, goal)
     wellness = Wellness(instance)
     port = HealthPort(wellness, *wish.health_port) if wish.health_port else None
     systemd = Systemd(wellness)

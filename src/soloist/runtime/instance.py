@@ -131,6 +131,7 @@ class Instance:
             self.incarnation = self._join(0)
         except BaseException:
             self._end_lifespan()
+            self._control.close()
             raise
         # kill point: joined, no heart yet
         self.events.joined(self.incarnation.number, self.incarnation.id)
@@ -170,7 +171,16 @@ class Instance:
             self._try_to_leave(self.incarnation)
         # kill point: left, still running
         self.events.tell("left")
+        self._hang_up(self.settings.call_timeout)
         self._end_lifespan()
+
+    def _hang_up(self, within: float) -> None:
+        """Leave no connection to the garbage collector: the process may live on, and the server counts them."""
+        self.handler.hang_up(within)
+        self.generator.hang_up()
+        self.heart.hang_up(within)
+        self._asking.close()
+        self._control.close()
 
     def _end_lifespan(self) -> None:
         self.loop.cancel(self.settings.call_timeout)  # a source that still runs must not meet what is closed
