@@ -1,5 +1,7 @@
 """What must agree although it stands in different places: documents, and the commands and settings of which they speak."""
 
+import ast
+import re
 import tomllib
 from collections.abc import Callable, Iterator
 
@@ -10,7 +12,7 @@ from soloist import settings as all_settings
 from soloist.cli.connection import CONNECTION, option_name
 from soloist.cli.main import SPELLINGS, arranged, cli
 from soloist.settings import NAMES, Settings, about, check
-from tests.documents import Document, code_spans, options_in
+from tests.documents import ROOT, Document, code_spans, options_in
 
 
 def all_commands(group: click.Group = cli, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
@@ -94,6 +96,42 @@ def test_the_manual_has_no_option_that_is_not_there(operations: Document) -> Non
 
     assert "--lease" in named
     assert named <= there
+
+
+NOT_OURS_TO_EXPLAIN = {"probe.asked"}
+"""Names in the log that need no word: the text of somebody else's request follows."""
+
+
+def logged() -> set[str]:
+    """The names of all log lines, as they stand in the code: `server.` where the rest is put in."""
+    calls = (
+        node
+        for path in (ROOT / "src").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args
+    )
+    texts = [
+        call.args[0].value
+        for call in calls
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr in ("debug", "info", "warning", "error", "exception", "_say")
+        and isinstance(call.args[0], ast.Constant)
+    ]
+    found = (re.match(r"[a-z_]+\.[a-z_]*", text) for text in texts if isinstance(text, str))
+    return {name[0] for name in found if name}
+
+
+def test_the_manual_has_every_line_of_the_log(operations: Document) -> None:
+    """By its name; and none that is not there any more."""
+    (section,) = [section for section in operations.sections if section.heading == "Logs"]
+    explained = {name for row in section.rows for name in code_spans(row[0])}
+    written = logged() - NOT_OURS_TO_EXPLAIN
+    open_ended = tuple(name for name in written if name.endswith("."))
+
+    assert {"server.lost", "source.failed"} <= written
+    assert set(open_ended) == {"server.", "instance."}
+    assert written - {*open_ended} <= explained
+    assert {name for name in explained if not name.startswith(open_ended)} <= written
 
 
 @pytest.fixture
