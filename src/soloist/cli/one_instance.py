@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from soloist.cli.output import note, reader_is_gone, write
+from soloist.cli.output import give_stdout_back, note, reader_is_gone, write
 from soloist.errors import Stuck, Unavailable
 from soloist.target import Target
 
@@ -115,6 +115,7 @@ def start_anew(reason: str, folder: Path) -> NoReturn:
     for output in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError, OSError):  # closed: the fresh one finds that out, too
             output.flush()
+    give_stdout_back()
     os.chdir(folder)
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - no shell is wanted
 
