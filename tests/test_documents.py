@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterator
 import click
 import pytest
 
+from soloist import narrative
 from soloist import settings as all_settings
+from soloist.cli import account
 from soloist.cli.connection import CONNECTION, option_name
 from soloist.cli.main import SPELLINGS, arranged, cli
 from soloist.settings import NAMES, Settings, about, check
+from soloist.store.log import LogEntry
 from tests.documents import ROOT, Document, code_spans, options_in
 
 
@@ -132,6 +135,37 @@ def test_the_manual_has_every_line_of_the_log(operations: Document) -> None:
     assert set(open_ended) == {"server.", "instance."}
     assert written - {*open_ended} <= explained
     assert {name for name in explained if not name.startswith(open_ended)} <= written
+
+
+FIELDS = {"term": 3, "takeover_ms": 0, "what": "beat", "reason": "why", "from": "abc", "messages": 1}
+TOTALS = {"generated", "handled"}
+"""Of these the account has figures, no sentence."""
+
+
+def test_every_event_is_in_the_manual_and_has_a_sentence(operations: Document) -> None:
+    """For programs and for people."""
+    code = "".join(path.read_text() for path in (ROOT / "src/soloist").glob("*/instance.py"))
+    told = {"joined", *TOTALS, *re.findall(r'events\.tell\("(\w+)"', code)}
+    (section,) = [section for section in operations.sections if section.heading == "Events"]
+
+    assert {"unfit", "stuck", "left"} <= told
+    assert {code_spans(row[0])[0] for row in section.rows if code_spans(row[0])} == told
+    for event in told - TOTALS - {"joined"}:
+        assert len(account.sentence(event, FIELDS).split()) > 2, event
+
+
+def test_every_entry_of_the_common_log_is_in_the_guarantees_and_has_a_sentence() -> None:
+    """As the scripts write them."""
+    lua = "".join(path.read_text() for path in (ROOT / "src/soloist/store/lua").rglob("*.lua"))
+    noted = re.findall(r"'event', (?:\w+ and )?'(\w+)'(?: or '(\w+)')?", lua)
+    written = {word for words in noted for word in words if word}
+    (section,) = [each for each in Document("docs/guarantees.md").sections if "common log" in each.heading]
+
+    assert {"joined", "asked", "resumed", "left", "reclaimed"} <= written
+    assert written <= set(code_spans(section.text))
+    for event in written:
+        entry = LogEntry("1-0", 0, event, {"messages": "2", "number": "4"})
+        assert not narrative.sentence(entry).startswith(event), event
 
 
 @pytest.fixture
