@@ -121,6 +121,13 @@ def libraries() -> dict[str, str]:
     return {path.stem: path.read_text() for path in sorted((FOLDER / "lib").glob("*.lua"))}
 
 
+def own_lines(text: str) -> int:
+    """How many lines a file has without shebang, header and includes."""
+    lines = [line for line in text.splitlines() if not line.startswith("-- include:")]
+    header = next(at for at, line in enumerate(lines) if not line.startswith(("#!", "--")))
+    return len(lines) - header
+
+
 def uncommented(text: str) -> str:
     return re.sub(r"--.*", "", text)
 

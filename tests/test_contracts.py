@@ -1,27 +1,20 @@
-"""What must agree although it stands in different places: imports, scripts and their callers, documents and commands."""
+"""What must agree although it stands in different places: imports, scripts and their callers."""
 
 import ast
 import json
 import re
 import subprocess
 import sys
-import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
 import soloist
-from soloist import settings as all_settings
-from soloist.cli.connection import CONNECTION, option_name
-from soloist.cli.main import SPELLINGS, arranged, cli
 from soloist.commit import COMMANDS, Commit
-from soloist.settings import NAMES, Settings, about, check
 from soloist.store import presence
 from soloist.store.script import Script as RealScript
-from tests.documents import Document, code_spans, options_in
-from tests.lua_source import TABLE, Script, libraries, scripts, uncommented
+from tests.lua_source import TABLE, Script, libraries, own_lines, scripts, uncommented
 from tests.script_calls import CALLS, KEYS, SETTINGS, RecordingLink, key_named
 
 PACKAGE = Path(soloist.__file__).parent
@@ -31,6 +24,7 @@ SCRIPTS, LIBRARIES = scripts(), libraries()
 
 COMMAND = re.compile(r"redis\.p?call\('(\w+)'")
 QUOTED = re.compile(r"'(\w+)'")
+LONGEST_SCRIPT = 80
 WITHOUT_KEYS = {"TIME", "PUBSUB"}
 """TIME is the first thing that a script calls; without PUBSUB there is no last will, which is allowed."""
 
@@ -264,6 +258,12 @@ def test_only_the_lists_of_kinds_are_taken_by_position_in_a_library() -> None:
     assert by_position == {"kinds"}
 
 
+@pytest.mark.parametrize("name", [*sorted(SCRIPTS), *sorted(LIBRARIES)])
+def test_a_script_is_a_small_file(name: str) -> None:
+    """The header and the list of what is included do not count: they are to be as long as they need to be."""
+    assert 0 < own_lines(SCRIPTS.get(name) or LIBRARIES[name]) <= LONGEST_SCRIPT
+
+
 def test_includes_are_there_and_used_once(script_name: str) -> None:
     """All are put in their place: what is left would be a comment to the server. A local made twice hides the first."""
     includes = Script(SCRIPTS[script_name]).includes
@@ -390,132 +390,3 @@ def test_a_wrapper_understands_the_words_of_its_script(name: str) -> None:
     answered = {reply[0] for reply in Script(SCRIPTS[name]).header.replies}
 
     assert words_known()[name] == answered - {"SUPERSEDED"} - ONLY_BY_A_DEFECT.get(name, set())
-
-
-# Documents and commands.
-
-
-def all_commands(group: click.Group = cli, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
-    for name, command in group.commands.items():
-        yield " ".join((*path, name)), command
-        if isinstance(command, click.Group):
-            yield from all_commands(command, (*path, name))
-
-
-EVERY_COMMAND = dict(all_commands())
-SHARED = {*map(option_name, CONNECTION), *NAMES}
-"""Parameters that all commands have; a document says them once."""
-
-
-def options_of(command: click.Command) -> set[str]:
-    return {
-        word
-        for option in command.params
-        if isinstance(option, click.Option) and option.name not in SHARED
-        for word in (*option.opts, *option.secondary_opts)
-    }
-
-
-def shared_options() -> set[str]:
-    return {word for option in EVERY_COMMAND["run"].params if option.name in SHARED for word in option.opts}
-
-
-@pytest.fixture
-def operations() -> Document:
-    return Document("docs/operations.md")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_manual_has_every_setting(name: str, operations: Document) -> None:
-    """In one row: name, flag, variable, default as the help shows it."""
-    rows = [row for section in operations.sections for row in section.rows if row[0] == f"`{name}`"]
-    flag, variable = "--" + name.replace("_", "-"), all_settings.ENVIRONMENT_PREFIX + name.upper()
-
-    assert len(rows) == 1
-    cells = [cell.strip("`").replace(",", "") for cell in rows[0]]
-    assert [flag, variable, about(name)["shown"]] == cells[1:4]
-
-
-def test_the_manual_has_a_file_with_every_setting(operations: Document) -> None:
-    """All of them with their defaults, as they can be copied."""
-    (example,) = operations.blocks("toml")
-    values = {name: value for name, value in tomllib.loads(example).items() if name not in ("url", "namespace")}
-
-    assert set(values) == set(NAMES)
-    assert Settings().changed(**values) == Settings()
-
-
-@pytest.mark.parametrize("option", sorted(shared_options()))
-def test_the_manual_has_every_option_for_server_and_settings(option: str, operations: Document) -> None:
-    """At the beginning of a cell of a table."""
-    cells = [cell for section in operations.sections for row in section.rows for cell in row]
-
-    assert any(option in options_in(cell) for cell in cells)
-
-
-@pytest.mark.parametrize("path", sorted(EVERY_COMMAND))
-def test_the_manual_has_every_command_with_its_options(path: str, operations: Document) -> None:
-    """In a section that has it in its heading, or begins with it as another spelling: "Also `errors drain`"."""
-    its = [
-        section
-        for section in operations.sections
-        if path in section.heading.split(", ")
-        or (section.text.lstrip().startswith("Also ") and path in code_spans(section.text.strip().splitlines()[0]))
-    ]
-
-    assert its or isinstance(EVERY_COMMAND[path], click.Group)
-    assert options_of(EVERY_COMMAND[path]) <= {option for section in its for option in options_in(section.text)}
-
-
-def test_the_manual_has_no_option_that_is_not_there(operations: Document) -> None:
-    """What was renamed or removed must go there, too."""
-    there = set().union(
-        shared_options(), SPELLINGS, {"--help", "-h", "--version"}, *map(options_of, EVERY_COMMAND.values())
-    )
-    named = {option for span in operations.spans if span.startswith("-") for option in options_in(f"`{span}`")}
-
-    assert "--lease" in named
-    assert named <= there
-
-
-@pytest.fixture
-def understood(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], list[click.Context]]:
-    """Let click read a command line, and run nothing; the contexts of the commands that it came to."""
-    reached: list[click.Context] = []
-    monkeypatch.setattr(click.Command, "invoke", lambda _, context: reached.append(context))
-
-    def read(words: list[str]) -> list[click.Context]:
-        reached.clear()
-        cli.main(arranged(words), prog_name="soloist", standalone_mode=False)
-        for context in reached:
-            for name in NAMES:
-                if context.params.get(name) is not None:
-                    check(name, context.params[name], name)
-        return reached
-
-    return read
-
-
-PAGES = ["README.md", "docs/operations.md", "docs/library.md"]
-PAGES += [f"examples/{name}/README.md" for name in ("api_poller", "inbox", "outbox", "pipeline")]
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_commands_in_documents_are_commands(name: str, understood: Callable[[list[str]], list[click.Context]]) -> None:
-    """Each of them is read by the command line as it stands there, with its options and their values."""
-    commands = Document(name).commands()
-
-    assert commands, "there is no command in it"
-    for words in commands:
-        try:
-            reached = understood(words)
-        except click.ClickException as error:
-            pytest.fail(f"soloist {' '.join(words)}: {error.format_message()}")
-        assert reached or {"--help", "--version"} & set(words), words
-
-
-def test_a_command_that_is_none_is_seen(understood: Callable[[list[str]], list[click.Context]]) -> None:
-    """The test above can fail."""
-    for wrong in ("frobnicate", "status --frob", "run --count none", "getErrors more"):
-        with pytest.raises(click.ClickException):
-            understood(wrong.split())

@@ -7,7 +7,6 @@ place of SQLite think of your own database, and of its cursor: SQLite lets one w
 in their order; where several write at once they are not (examples/outbox).
 """
 
-import asyncio
 import os
 import sqlite3
 from collections.abc import AsyncIterator
@@ -67,12 +66,8 @@ async def listed(_request: Request) -> JSONResponse:
 
 @asynccontextmanager
 async def lifespan(_web: Starlette) -> AsyncIterator[None]:
-    # Both wait for the server and for messages in hand: in a thread, so that requests are answered meanwhile.
-    await asyncio.to_thread(app.start, os.environ["REDIS_URL"])
-    try:
+    async with app.running(os.environ["REDIS_URL"]):  # requests are answered while it joins, and while it leaves
         yield
-    finally:
-        await asyncio.to_thread(app.stop)
 
 
 web = Starlette(

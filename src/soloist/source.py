@@ -55,7 +55,7 @@ class Page(Generic[Cursor]):
         messages: `Msg`, or bodies of the default kind. None at all: only the cursor is stored.
         cursor: where to go on; anything that JSON can tell. None: the stored one stays.
         more: there is more, call again at once.
-        wait: do not call again before so many seconds are over.
+        wait: do not call again before so many seconds are over. Not stored: a successor calls anew.
     """
 
     messages: Sequence[Any] = ()

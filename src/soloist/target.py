@@ -4,6 +4,7 @@ Strength: code < file < environment < flag. The arguments of `app.run` and `app.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
@@ -125,10 +126,9 @@ def meet(goal: Target, purpose: Purpose) -> Target:
     if purpose is not Purpose.EXAMINE:
         refuse_unfit(goal.server, goal.about, writes=purpose is not Purpose.LOOK)
     if purpose in (Purpose.LOOK, Purpose.CHANGE):
-        link = Link(goal.server, FIRST_CONTACT)
-        look_for_strangers(link, Keys(goal.namespace))
-        check_protocol(link, Keys(goal.namespace))
-        link.close()
+        with closing(Link(goal.server, FIRST_CONTACT)) as link:
+            look_for_strangers(link, Keys(goal.namespace))
+            check_protocol(link, Keys(goal.namespace))
     return goal
 
 
@@ -139,7 +139,8 @@ def named(error: ForeignData, goal: Target) -> ForeignData:
     from soloist.store.keys import Keys
     from soloist.store.link import Link
 
-    return foreign.named(Link(goal.server, FIRST_CONTACT), Keys(goal.namespace), error)
+    with closing(Link(goal.server, FIRST_CONTACT)) as link:
+        return foreign.named(link, Keys(goal.namespace), error)
 
 
 def _embedded() -> "Server":

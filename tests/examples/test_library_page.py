@@ -1,4 +1,7 @@
-"""docs/library.md: every block of Python on it is run on a real server, or is found in the example that it is from."""
+"""docs/library.md: every block of Python on it is run on a real server, or is found in the example that it is from.
+
+Excerpts on other pages, too: the examples are run by tests of their own.
+"""
 
 import importlib.util
 import re
@@ -30,6 +33,9 @@ BLOCK = re.compile(r"^<!-- (run|excerpt): (\S+) -->\n```python\n(.*?)^```", flag
 BLOCKS = BLOCK.findall(PAGE.text)
 RUN = {name: block for what, name, block in BLOCKS if what == "run"}
 EXCERPTS = [(name, block) for what, name, block in BLOCKS if what == "excerpt"]
+ELSEWHERE = [
+    (name, block) for what, name, block in BLOCK.findall(Document("docs/operations.md").text) if what == "excerpt"
+]
 
 
 @dataclass(frozen=True)
@@ -145,6 +151,7 @@ def test_every_block_is_tested() -> None:
     assert len(PAGE.blocks("python")) == len(BLOCKS)
     assert set(RUN) == set(PROMISES)
     assert len(RUN) + len(EXCERPTS) == len(BLOCKS), "a name is used twice"
+    assert ELSEWHERE
 
 
 @pytest.mark.parametrize("name", PROMISES)
@@ -184,7 +191,11 @@ def test_the_tests_on_the_page_are_green(stage: Stage) -> None:
         test()
 
 
-@pytest.mark.parametrize(("path", "block"), EXCERPTS, ids=[path for path, _ in EXCERPTS])
+@pytest.mark.parametrize(
+    ("path", "block"),
+    [*EXCERPTS, *ELSEWHERE],
+    ids=[path for path, _ in EXCERPTS] + [f"{path}, operations" for path, _ in ELSEWHERE],
+)
 def test_an_excerpt_is_still_in_its_file(path: str, block: str) -> None:
     """Word for word: what was changed there must be changed on the page."""
     assert block in (ROOT / path).read_text()

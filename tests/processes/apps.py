@@ -7,6 +7,7 @@ import asyncio
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from itertools import count
@@ -52,6 +53,23 @@ def work(message: Message) -> None:
     if number_of(message) == 3:
         wait_for("gate")
     note("ended", number_of(message), message.attempt)
+
+
+talkative = App("talkative")
+"""Prints in every way there is, also while it is imported if it is told to."""
+
+talkative.generator(every=0.02)(tick)
+
+if "TALK" in os.environ:
+    print("said by the module")
+
+
+@talkative.handler
+def talk(message: Message) -> None:
+    print("said by print", message.id)
+    os.write(1, b"said past Python\n")
+    if number_of(message) == 1:
+        subprocess.run(["echo", "said by a program"], check=True)
 
 
 poisonous = App("poisonous", generator_handles=False)

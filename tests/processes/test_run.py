@@ -1,6 +1,7 @@
 """`soloist run`: counts, signals, exit codes, what it tells."""
 
 import json
+import os
 import signal
 import subprocess
 import threading
@@ -126,6 +127,41 @@ def test_events_carry_number_instance_and_totals(crew: Crew) -> None:
     assert last.keys() >= {"term", "seq", "total"}
     assert last["seq"] == last["total"] == crew.snapshot().published
     assert handler.told("handled")[-1]["total"] <= last["total"]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_every_line_on_stdout_is_an_event_whatever_else_is_printed(
+    crew: Crew, processes: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """interface.md: everything else goes to stderr; what handlers print, too, and a module while it is imported."""
+    options = ("tests.processes.apps:talkative", "--processes", processes)
+
+    running = crew.start(*options, environment={"TALK": "1"})
+    wait_until(lambda: crew.snapshot().completed > 3, what="messages are handled")
+    running.end()
+
+    assert running.told("left")
+    assert all("event" in each for each in running.events), "a line that is no JSON would have ended the reading before"
+    said = capfd.readouterr().err
+    for sentence in ("said by the module", "said by print", "said past Python", "said by a program"):
+        assert sentence in said
+
+
+def test_without_events_what_a_handler_prints_goes_to_stdout(crew: Crew) -> None:
+    """Where it was always meant to go; nobody reads the account but people."""
+    words = [*SOLOIST, "run", "tests.processes.apps:talkative", *crew.connection]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment
+    )
+    wait_until(lambda: crew.snapshot().completed > 3, what="messages are handled")
+
+    process.send_signal(signal.SIGTERM)
+    said, wrong = process.communicate(timeout=60)
+
+    assert "said by print" in said
+    assert "said past Python\n" in said
+    assert "said" not in wrong
 
 
 def test_a_lone_instance_generates_does_not_handle_and_says_so_once(crew: Crew) -> None:

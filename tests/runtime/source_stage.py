@@ -127,3 +127,23 @@ def count_by_cursor(app: App, **options: Any) -> None:
     def count(source: Source[Any, int]) -> Page[int]:
         number = source.cursor or 0
         return Page([str(number)], cursor=number + 1)
+
+
+def app_of(function: Callable[..., Any], **options: Any) -> App:
+    app = App(APP)
+    app.source(**{"every": 0.01, "name": "count", **options})(function)
+    return app
+
+
+def well() -> App:
+    app = App(APP)
+    count_by_cursor(app)
+    return app
+
+
+def start_beside(sources: Stage, trouble: App) -> tuple[Instance, Instance]:
+    """One in trouble that generates, and one that is well and in line."""
+    first = sources.start(trouble)
+    sources.wait_for(first, "elected")
+    second = sources.start(well())
+    return first, second

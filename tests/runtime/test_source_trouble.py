@@ -5,7 +5,7 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from soloist.runtime import generator as generator_module
 from soloist.runtime import instance as instance_module
 from soloist.runtime.instance import Instance
 from soloist.store.control import handover
-from tests.runtime.source_stage import APP, Gate, Stage, count_by_cursor
+from tests.runtime.source_stage import APP, Gate, Stage, app_of, start_beside, well
 from tests.waiting import wait_until
 
 
@@ -37,26 +37,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(instance_module, "handover", noted)
     return answers
-
-
-def app_of(function: Callable[..., Any], **options: Any) -> App:
-    app = App(APP)
-    app.source(**{"every": 0.01, "name": "count", **options})(function)
-    return app
-
-
-def well() -> App:
-    app = App(APP)
-    count_by_cursor(app)
-    return app
-
-
-def start_beside(sources: Stage, trouble: App) -> tuple[Instance, Instance]:
-    """One in trouble that generates, and one that is well and in line."""
-    first = sources.start(trouble)
-    sources.wait_for(first, "elected")
-    second = sources.start(well())
-    return first, second
 
 
 def assert_only_the_part_is_lost(sources: Stage, instance: Instance) -> None:

@@ -2,7 +2,9 @@
 
 import threading
 
-from soloist.cli.account import Told, sentence
+import pytest
+
+from soloist.cli.account import Account, Told, sentence
 from soloist.errors import OutputError
 from soloist.events import Event
 
@@ -55,3 +57,22 @@ def test_who_leaves_the_part_to_another_says_why() -> None:
     said = sentence("unfit", {"reason": "source outbox took longer than 30 s", "term": 3})
 
     assert said == "leaves the generator's part to another instance: source outbox took longer than 30 s"
+
+
+def test_one_that_has_to_be_started_anew_says_why() -> None:
+    said = sentence("stuck", {"reason": "the handler work (shop.py, line 3) has not returned for 12 s"})
+
+    assert said == "the handler work (shop.py, line 3) has not returned for 12 s: leaves, to be started anew"
+
+
+def test_who_left_the_part_to_another_is_a_handler(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also in the line of totals: it would call itself the generator for as long as it lives."""
+    account = Account()
+    for name, fields in (
+        ("elected", {"term": 3, "takeover_ms": 0}),
+        ("unfit", {"term": 3, "reason": "source outbox took longer than 30 s"}),
+        ("handled", {"total": 7, "errors": 1}),
+    ):
+        account(Event(name, 0, 1, "id", fields))
+
+    assert capsys.readouterr().out.splitlines()[-1] == "handler: handled 7, of them 1 erroneous"

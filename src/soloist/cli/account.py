@@ -63,7 +63,7 @@ class Account:
         fields = event.fields
         if event.event == "elected":
             self._role = f"generator, term {fields['term']}"
-        elif event.event in ("superseded", "joined"):
+        elif event.event in ("superseded", "joined", "unfit"):
             self._role = "handler"
         if event.event == "left" and self._totals:
             self._line(self._summary())

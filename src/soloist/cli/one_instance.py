@@ -5,13 +5,13 @@ import os
 import signal
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from soloist.cli.output import note, reader_is_gone, write
+from soloist.cli.output import give_stdout_back, note, reader_is_gone, write
 from soloist.errors import Stuck, Unavailable
 from soloist.target import Target
 
@@ -71,7 +71,8 @@ def run_instance(app: "App", goal: Target, part: "Part", wish: Wish) -> int:
     account.on_closed = instance.ask_to_stop
     received = _listen_for_signals(instance)
     if part.until is not None:
-        _say_if_published(Inspector(goal.server, goal.namespace).snapshot().published, part.until, goal)
+        with closing(Inspector(goal.server, goal.namespace)) as inspector:
+            _say_if_published(inspector.snapshot().published, part.until, goal)
     wellness = Wellness(instance)
     port = HealthPort(wellness, *wish.health_port) if wish.health_port else None
     systemd = Systemd(wellness)
@@ -114,6 +115,7 @@ def start_anew(reason: str, folder: Path) -> NoReturn:
     for output in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError, OSError):  # closed: the fresh one finds that out, too
             output.flush()
+    give_stdout_back()
     os.chdir(folder)
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - no shell is wanted
 

@@ -1,6 +1,7 @@
 """Text from messages, made harmless before it reaches a terminal, and output that says when it cannot be written."""
 
 import fcntl
+import io
 import os
 import re
 import select
@@ -48,6 +49,38 @@ def harmless_lines(text: str) -> str:
     return _HARMFUL_IN_LINES.sub(_escape, text)
 
 
+class _Kept:
+    """Stdout, if it is kept for our own lines.
+
+    Attributes:
+        descriptor: where it is now; None: it is where it always is.
+    """
+
+    descriptor: int | None = None
+
+
+_kept = _Kept()
+
+
+def keep_stdout() -> None:
+    """From now on only `write` reaches stdout. What anything else here prints goes to stderr, in whatever way it does so:
+    `print`, a library in C, a program that is started.
+    """
+    if sys.stdout is None or _kept.descriptor is not None:  # closed: writing says so
+        return
+    sys.stdout.flush()
+    _kept.descriptor = os.dup(1)
+    os.dup2(2, 1)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # it may have been a pipe, and a line would be seen much later
+
+
+def give_stdout_back() -> None:
+    """For another program in the same process."""
+    if _kept.descriptor is not None:
+        os.dup2(_kept.descriptor, 1)
+
+
 def write(text: str) -> None:
     """Write to stdout and flush.
 
@@ -56,14 +89,26 @@ def write(text: str) -> None:
         OutputError: it cannot be written (disk full, closed).
     """
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        if _kept.descriptor is None:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        else:
+            write_whole(_kept.descriptor, text.encode(errors="backslashreplace"))
     except BrokenPipeError:
         raise ClosedPipe from None
     except AttributeError:
         raise OutputError("the output cannot be written: stdout is closed") from None
     except (OSError, ValueError) as error:
         raise OutputError(f"the output cannot be written: {getattr(error, 'strerror', None) or error}") from None
+
+
+def write_whole(descriptor: int, text: bytes) -> None:
+    """Write until all of it is taken."""
+    while text:
+        try:
+            text = text[os.write(descriptor, text) :]
+        except BlockingIOError:  # whoever gave us the output has made it so
+            select.select([], [descriptor], [])
 
 
 def write_lines(lines: Sequence[str]) -> int:
@@ -88,9 +133,13 @@ def write_lines(lines: Sequence[str]) -> int:
     return len(lines)
 
 
+def _stdout() -> int:
+    return sys.stdout.fileno() if _kept.descriptor is None else _kept.descriptor
+
+
 def _is_pipe() -> bool:
     try:
-        return stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
+        return stat.S_ISFIFO(os.fstat(_stdout()).st_mode)
     except (AttributeError, OSError, ValueError):
         return False  # closed: writing says so
 
@@ -100,7 +149,7 @@ def reader_is_gone() -> bool:
     if not _is_pipe():
         return False
     watch = select.poll()
-    watch.register(sys.stdout.fileno(), 0)
+    watch.register(_stdout(), 0)
     return bool(watch.poll(0))
 
 
@@ -116,6 +165,8 @@ def note(text: str) -> None:
 
 def wipe() -> str:
     """What removes the line that is kept up to date, if there is one on the terminal."""
+    if _kept.descriptor is not None:
+        return ""  # there is none among events
     return "\r\x1b[K" if is_terminal(sys.stderr) and is_terminal(sys.stdout) else ""
 
 
@@ -126,7 +177,7 @@ def is_terminal(output: TextIO | None) -> bool:
 
 def _was_read() -> bool:
     """Wait until the pipe is empty; False if the reader closed it first."""
-    output = sys.stdout.fileno()
+    output = _stdout()
     watch = select.poll()
     watch.register(output, 0)
     waited = 0

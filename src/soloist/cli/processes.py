@@ -20,7 +20,7 @@ from types import FrameType
 from typing import IO
 
 from soloist.cli.one_instance import INTERRUPTED, ONE_SIGNAL, SELDOM
-from soloist.cli.output import reader_is_gone
+from soloist.cli.output import reader_is_gone, write_whole
 from soloist.errors import OutputError, ServerError, UsageError
 from soloist.lab.leashed import Leash
 from soloist.runtime.wellness import Systemd
@@ -268,7 +268,7 @@ class Processes:
         """Not through sys.stdout: at its end this process would wait there for a thread whose reader does not read."""
         try:
             with self._writing[descriptor]:
-                _write_whole(descriptor, line)
+                write_whole(descriptor, line)
         except OSError as error:
             if descriptor == 2 or self._is_closed:
                 return  # nobody can be told
@@ -280,12 +280,3 @@ class Processes:
     def _wake_up(self) -> None:
         with suppress(BlockingIOError):
             os.write(self._wake, b"\0")
-
-
-def _write_whole(descriptor: int, line: bytes) -> None:
-    """Write until all of it is taken."""
-    while line:
-        try:
-            line = line[os.write(descriptor, line) :]
-        except BlockingIOError:  # whoever gave us the output has made it so
-            select.select([], [descriptor], [])

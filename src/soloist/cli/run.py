@@ -8,6 +8,7 @@ import click
 from soloist.cli.connection import connects
 from soloist.cli.numbers import ADDRESS, COUNT, SECONDS, SHARE, Number
 from soloist.cli.one_instance import Wish, run_instance
+from soloist.cli.output import keep_stdout
 from soloist.cli.own_app import own_app
 from soloist.errors import UsageError
 from soloist.running import narrowed, part_of
@@ -58,7 +59,10 @@ MOST = 256
     "--role", type=click.Choice(["any", "handler"]), default="any", show_default=True, help="handler: never generates."
 )
 @click.option(
-    "--events", "as_events", is_flag=True, help="One JSON object per line on stdout; everything else to stderr."
+    "--events",
+    "as_events",
+    is_flag=True,
+    help="One JSON object per line on stdout; everything else to stderr, what your code prints, too.",
 )
 @click.option(
     "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True
@@ -98,6 +102,8 @@ def run(
     logs.set_up(log_level, log_format)
     if processes > 1:
         return _run_many(processes, as_events, ends=demo["until_empty"], health_port=health_port)
+    if as_events:
+        keep_stdout()  # before anything of the user's runs: a module may print when it is imported
     app = own_app(module_app, demo) if module_app else _default_app(demo)
     app = narrowed(app, kinds)
     app.check()

@@ -69,6 +69,9 @@ class Claims:
         """See Desk.write_off; the lane is given up before anybody else may call."""
         return self._turns.write_off(desk, lane.kind, timeout, lane.too_late, lane.give_up)
 
+    def hang_up(self) -> None:
+        self._turns.hang_up()
+
     def _recording(self, desk: Desk, call: Callable[[], tuple[int, int]]) -> None:
         try:
             recorded, failed = call()

@@ -52,7 +52,11 @@ class Drainer:
         self._control = Link(server, settings.call_timeout)
 
     def __enter__(self) -> Self:
-        self.incarnation = self._drained_by = self._join()
+        try:
+            self.incarnation = self._drained_by = self._join()
+        except BaseException:
+            self._control.close()
+            raise
         self.heart = Heart(self, self.guard)
         self.heart.start()
         return self
@@ -61,6 +65,9 @@ class Drainer:
         self.heart.stop()
         self.incarnation.over = True
         self._leave(self.incarnation)
+        self.heart.hang_up(self.settings.call_timeout)
+        self._link.close()
+        self._control.close()
 
     def batches(self, limit: int | None = None) -> Iterator[list[Record]]:
         """Records to print, oldest first. Whoever has printed and flushed some calls `confirm`."""

@@ -27,8 +27,8 @@ class Generator:
     """
 
     def __init__(self, instance: "Instance", sources: Sequence[DeclaredSource], until: int | None = None) -> None:
-        sender = Sender(instance, until)
-        self.readers = [Reader(instance, source, sender) for source in sources]
+        self._sender = Sender(instance, until)
+        self.readers = [Reader(instance, source, self._sender) for source in sources]
 
     @property
     def threads(self) -> "list[threading.Thread]":
@@ -61,6 +61,10 @@ class Generator:
         for thread in self.threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         return not any(thread.is_alive() for thread in self.threads)
+
+    def hang_up(self) -> None:
+        """The instance has left: leave no connection behind."""
+        self._sender.hang_up()
 
 
 def _trouble(reader: Reader) -> str | None:

@@ -115,5 +115,12 @@ class Handler:
                 lane.give_back_rest()
         return True
 
+    def hang_up(self, within: float) -> None:
+        """The instance has left: leave no connection behind."""
+        until = time.monotonic() + within
+        for lane in self.lanes:
+            lane.hang_up(until)
+        self._claims.hang_up()
+
     def _rests(self, lane: Lane) -> bool:
         return lane.at_the_bell and self._claims.last_desk.trays[lane.kind].is_empty

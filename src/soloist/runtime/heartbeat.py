@@ -91,12 +91,16 @@ class Heart:
             thread.start()
 
     def stop(self) -> None:
+        """Beat no more. The will is kept until `hang_up`: it would be executed before we have left."""
         self._stopped.set()
         self._wake.set()
-        self._will.stop()
         for thread in self.threads:
             if thread is not threading.current_thread():
                 thread.join(2 * self._body.settings.call_timeout + 1)
+
+    def hang_up(self, within: float) -> None:
+        """Its body has left: leave no connection behind."""
+        self._will.hang_up(time.monotonic() + within)
 
     def hurry(self) -> None:
         """Beat at once."""
@@ -114,6 +118,12 @@ class Heart:
             self._wake.set()
 
     def _run(self) -> None:
+        try:
+            self._beat_until_stopped()
+        finally:
+            self._link.close()
+
+    def _beat_until_stopped(self) -> None:
         while not self._stopped.is_set():
             begun = time.monotonic()
             self._wait = self._beat()

@@ -70,6 +70,8 @@ class Instance:
         self._control = Link(server, settings.call_timeout)
         self._asking = Link(server, settings.call_timeout)
         self._ask_from = 0.0
+        self._unanswered: tuple[PlayedTerm, str] | None = None
+        """In which term we asked another to take the part, and why, if nobody knows whether that was heard."""
         self._lock = threading.RLock()
         self._birth = threading.Lock()
         self._term: PlayedTerm | None = None
@@ -131,6 +133,7 @@ class Instance:
             self.incarnation = self._join(0)
         except BaseException:
             self._end_lifespan()
+            self._control.close()
             raise
         # kill point: joined, no heart yet
         self.events.joined(self.incarnation.number, self.incarnation.id)
@@ -170,7 +173,16 @@ class Instance:
             self._try_to_leave(self.incarnation)
         # kill point: left, still running
         self.events.tell("left")
+        self._hang_up(self.settings.call_timeout)
         self._end_lifespan()
+
+    def _hang_up(self, within: float) -> None:
+        """Leave no connection to the garbage collector: the process may live on, and the server counts them."""
+        self.handler.hang_up(within)
+        self.generator.hang_up()
+        self.heart.hang_up(within)
+        self._asking.close()
+        self._control.close()
 
     def _end_lifespan(self) -> None:
         self.loop.cancel(self.settings.call_timeout)  # a source that still runs must not meet what is closed
@@ -236,7 +248,7 @@ class Instance:
         elif follows is Consequence.LOSE_TERM and term is not None and term.number == played:
             self.lose_term(term, "beat")
         elif follows is Consequence.STEP_DOWN and term is not None:
-            self._step_down(term, self.settings.lease)
+            self._asked_to_step_down(term)
         elif follows is Consequence.RESIGNED:
             self._end_term()
             self._cast()
@@ -280,6 +292,8 @@ class Instance:
     def _leave_it_to_another(self, term: PlayedTerm) -> None:
         """If a source is in trouble here, and somebody is in line: the next beat is asked to hand over."""
         reason = self.generator.unfit
+        if reason is None:
+            self._unanswered = None
         if reason is None or time.monotonic() < self._ask_from:
             return
         self._ask_from = time.monotonic() + ASK_AGAIN
@@ -287,11 +301,22 @@ class Instance:
             asked = handover(self._asking, self.keys, term.number)
         except Unavailable as error:
             log.debug("handover.unknown reason=%r", str(error))
+            self._unanswered = term, reason
             return
         if asked.outcome == "OK":
-            log.error("generator.unfit reason=%r; another instance takes the part", reason)
-            self.events.tell("unfit", reason=reason, term=term.number)
-            self._step_down(term, COOL_DOWN)
+            self._be_unfit(term, reason)
+
+    def _asked_to_step_down(self, term: PlayedTerm) -> None:
+        """By somebody; or by ourselves, and the answer to that was lost."""
+        if self._unanswered is not None and self._unanswered[0] is term:
+            self._be_unfit(*self._unanswered)
+        else:
+            self._step_down(term, self.settings.lease)
+
+    def _be_unfit(self, term: PlayedTerm, reason: str) -> None:
+        log.error("generator.unfit reason=%r; another instance takes the part", reason)
+        self.events.tell("unfit", reason=reason, term=term.number)
+        self._step_down(term, COOL_DOWN)
 
     def _step_down(self, term: PlayedTerm, stands_back: float) -> None:
         """Publish no more, and resign with the next beat; for so many seconds leave the part to others."""

@@ -119,6 +119,19 @@ class Lane:
         if self.at_the_bell:
             self._bell.interrupt()
 
+    def hang_up(self, until: float) -> None:
+        """Quiet, and the instance has left: leave no connection behind.
+
+        A thread that is still in the user's code is not waited for: it will not come to the bell any more.
+
+        Args:
+            until: when to give up (monotonic).
+        """
+        if self.at_the_bell:
+            self._bell.hang_up(self.threads[0], until)
+        if not self.at_the_bell:
+            self._bell.close()
+
     def _run(self) -> None:
         try:
             while not self._stopping:
@@ -132,6 +145,7 @@ class Lane:
             self._finish()  # what is done is recorded all the same
             raise
         finally:
+            self._bell.close()
             self.is_done.set()
 
     def _step(self, desk: Desk) -> None:

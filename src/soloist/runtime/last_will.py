@@ -44,10 +44,23 @@ class LastWill:
         for thread in self.threads:
             thread.start()
 
-    def stop(self) -> None:
+    def hang_up(self, until: float) -> None:
+        """Keep it no more, and leave no connection behind.
+
+        Args:
+            until: when to give up (monotonic).
+        """
         self._stopped.set()
+        for thread in self.threads:
+            self._link.hang_up(thread, until)
 
     def _keep(self) -> None:
+        try:
+            self._keep_until_stopped()
+        finally:
+            self._link.close()
+
+    def _keep_until_stopped(self) -> None:
         wait = 0.0
         while not self._stopped.wait(wait):
             subscribed = self._subscriptions
@@ -63,7 +76,6 @@ class LastWill:
             except SoloistError as error:
                 log.warning("last_will.missing reason=%r; the lease alone decides", str(error))
                 wait = 60.0
-        self._link.close()
 
     def _subscribe_and_watch(self) -> None:
         incarnation = self._body.incarnation

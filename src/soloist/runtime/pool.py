@@ -76,6 +76,9 @@ class PoolLane(Lane):
     def leave_the_bell(self) -> None:
         self._porter.interrupt()
 
+    def hang_up(self, until: float) -> None:
+        self._porter.hang_up(until)
+
     def _step(self, desk: Desk) -> None:
         self._wake.clear()  # first: what is done from now on wakes again
         tray = desk.trays[self.kind]

@@ -50,6 +50,15 @@ class Porter:
         self._asked.set()
         self.interrupt()
 
+    def hang_up(self, until: float) -> None:
+        """End, and leave no connection behind.
+
+        Args:
+            until: when to give up (monotonic).
+        """
+        self.end()
+        self._link.hang_up(self.thread, until)
+
     def _is_asked(self) -> bool:
         """Wait until it is; False: it is over."""
         if not self._ended:
@@ -57,6 +66,12 @@ class Porter:
         return not self._ended
 
     def _wait(self) -> None:
+        try:
+            self._wait_while_asked()
+        finally:
+            self._link.close()
+
+    def _wait_while_asked(self) -> None:
         while self._is_asked():
             self.is_waiting = True
             try:

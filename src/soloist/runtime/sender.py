@@ -37,6 +37,12 @@ class Sender:
         self._patience = Patience("generator", instance.outage)
         self._lock = threading.Lock()
 
+    def hang_up(self) -> None:
+        """All terms are over, and no other comes: leave no connection behind."""
+        self._link.interrupt()
+        with self._lock:
+            self._link.close()
+
     def room(self, term: PlayedTerm, most: int) -> int:
         """How many messages may still come, up to so many."""
         return most if self._until is None else max(0, min(most, self._until - term.seq))

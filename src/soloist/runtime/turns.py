@@ -67,6 +67,12 @@ class Turns:
                 if_so()
             return is_lost
 
+    def hang_up(self) -> None:
+        """The incarnation is over, and no other comes: leave no connection behind."""
+        self._link.interrupt()
+        with self._lock:
+            self._link.close()
+
     def ask(self, desk: Desk, wants: Mapping[str, int]) -> None:
         """Send the next call, which claims so many, and do not wait: there is work to do meanwhile."""
         with self._lock:

@@ -5,6 +5,8 @@ repeat it, unchanged. (The client library's own retries made two entries of one 
 """
 
 import os
+import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from socket import SHUT_RDWR
@@ -22,6 +24,9 @@ FORKED = 70
 
 CHUNK = 2**18
 """Bytes that are sent at a time: the time limit of a call is for each chunk, so a large message may take longer."""
+
+HANG_UP = 0.02
+"""Seconds between attempts to end a wait."""
 
 
 class Link:
@@ -96,6 +101,18 @@ class Link:
         if socket is not None:
             with suppress(OSError):
                 socket.shutdown(SHUT_RDWR)
+
+    def hang_up(self, user: threading.Thread, until: float) -> None:
+        """End the wait of the thread that uses it, which is about to end, and wait until it has closed it and is gone.
+
+        Again and again: a connection in the making is not there yet, and it may still wait on it then.
+
+        Args:
+            until: when to give up (monotonic).
+        """
+        while user.is_alive() and user is not threading.current_thread() and time.monotonic() < until:
+            self.interrupt()
+            user.join(HANG_UP)
 
     def abandon(self) -> None:
         """Close it for good: we are a forked child, and the link is our parent's.
