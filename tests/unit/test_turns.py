@@ -163,7 +163,7 @@ def test_a_call_is_given_up_when_there_is_no_more_time(desk: Desk, taking: Turns
 
 def test_on_hold_nothing_is_claimed_until_nothing_is_held(desk: Desk, taking: Turns, answers: Answers) -> None:
     """A suspect of poison waits to be handled alone."""
-    calls = answers(claimed([envelope(1)], hold=True), claimed(hold=True), claimed())
+    calls = answers(claimed([envelope(1)], hold_ms=60_000), claimed(), claimed())
 
     taking.take(desk, wants(4), is_hopeless=not_yet)
     taking.take(desk, wants(4), is_hopeless=not_yet)
@@ -311,7 +311,7 @@ def test_what_is_no_message_is_told_after_the_call_counts(desk: Desk, taking: Tu
     """It was applied: what it recorded is recorded, and what was done since can be."""
     lay_down(desk, envelope(1), envelope(2))
     handle(desk)
-    calls = answers(Claimed("foreign", [], {}, hold=False, again=False, foreign="pending:mail"), claimed())
+    calls = answers(Claimed("foreign", [], {}, hold_ms=0, again=False, foreign="pending:mail"), claimed())
     taking.ask(desk, wants(4))
     handle(desk)
 

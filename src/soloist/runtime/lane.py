@@ -19,12 +19,8 @@ BLOCK = 5.0
 """Seconds for which it waits at the bell at a time. The server serves those first that wait longest, so a short wait
 would leave to chance who gets the work; a long one would leave a connection that died in silence unnoticed."""
 
-HOLD_WAIT = 0.02
-"""Seconds between looks at whether the other lanes are empty, when a suspect is to be handled alone."""
-
-IN_VAIN = 8
-"""Tokens in a row that brought nothing, after which it goes to the bell only every HOLD_WAIT: there is work that it may
-not have now, a suspect for example, and the bell rings for it again and again."""
+HOLD_LOOK = 0.02
+"""Seconds between looks at whether a hold is over: the other lanes are done, so that a suspect can be handled alone."""
 
 
 class Lane:
@@ -51,7 +47,6 @@ class Lane:
         self._fates = Fates(declared, retries, lambda: instance.incarnation.id)
         self._bell = Link(instance.server, BLOCK + instance.settings.call_timeout)
         self._bell_patience = Patience("bell", instance.outage)
-        self._in_vain = 0
         self._working: Desk | None = None
         """The desk that its thread works at; its incarnation may be over."""
         self._wanted = threading.Event()
@@ -152,16 +147,18 @@ class Lane:
         self._claims.turn(desk, {}, back=[desk.trays[self.kind]])
 
     def _wait_for_work(self, desk: Desk) -> None:
-        """Nothing of this kind is here: wait at the bell; or for the other lanes, if a suspect is to be handled alone."""
-        if desk.hold and not desk.is_empty:
-            time.sleep(HOLD_WAIT)
+        """Nothing of this kind is here: wait at the bell, unless there is a hold."""
+        if self._is_on_hold(desk) or not self._wait_at_the_bell(desk):
             return
-        if self._in_vain > IN_VAIN:
-            time.sleep(HOLD_WAIT)
-        if self._wait_at_the_bell(desk):
-            self._in_vain += 1
-            if self._interrupted:
-                self._claims.turn(desk, {self.kind: 0}, even_if_empty=True)  # it rings again: the token was another's
+        if self._interrupted or not desk.may_claim(self.kind):
+            self._claims.turn(desk, {self.kind: 0}, even_if_empty=True)  # it rings again: the token was another's
+
+    def _is_on_hold(self, desk: Desk) -> bool:
+        """Whether there is nothing to do but to wait until the other lanes are done; if so, a moment has passed."""
+        if not desk.trays[self.kind].is_empty or desk.may_claim(self.kind):
+            return False
+        time.sleep(HOLD_LOOK)
+        return True
 
     def _wait_at_the_bell(self, desk: Desk, within: float | None = None) -> bool:
         """Block until there may be work; True if a token was taken.

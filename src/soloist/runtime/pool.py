@@ -17,7 +17,7 @@ from soloist.runtime.batching import FLUSH, MOST, Batching
 from soloist.runtime.claims import Claims
 from soloist.runtime.crew import Crew, Ended, Handle
 from soloist.runtime.desk import Desk, Tray
-from soloist.runtime.lane import BLOCK, HOLD_WAIT, IN_VAIN, Lane
+from soloist.runtime.lane import BLOCK, HOLD_LOOK, Lane
 from soloist.runtime.porter import Porter
 
 if TYPE_CHECKING:
@@ -81,22 +81,20 @@ class PoolLane(Lane):
         tray = desk.trays[self.kind]
         self._call_for(desk, tray)
         self._begin(desk, tray)
-        self._wait(tray)
+        self._wait(desk, tray)
 
     def _call_for(self, desk: Desk, tray: Tray) -> None:
         """Record what is done, and claim what there is room for."""
         most = self._concurrency if self._is_held_up else self._most
-        want = max(0, most - len(tray.waiting) - len(self._homes))
+        want = max(0, most - len(tray.waiting) - len(self._homes)) if desk.may_claim(self.kind) else 0
         was_rung, self._was_rung = self._was_rung, False
         self._may_be_work = self._may_be_work or was_rung
         if tray.outcomes or (want and self._may_be_work):
             before = len(tray.waiting)
             self._claims.turn(desk, {self.kind: want})
-            claimed = len(tray.waiting) - before
-            self._may_be_work = claimed >= want
-            self._in_vain = self._in_vain + 1 if was_rung and not claimed else 0
+            self._may_be_work = len(tray.waiting) - before >= want or not desk.may_claim(self.kind)
         elif was_rung:
-            self._claims.turn(desk, {self.kind: 0}, even_if_empty=True)  # no room: it rings again, for others
+            self._claims.turn(desk, {self.kind: 0}, even_if_empty=True)  # no room, or a hold: it rings for others
         if want and not self._may_be_work:
             self._porter.ask()
         else:
@@ -125,10 +123,10 @@ class PoolLane(Lane):
         if begun:
             self._crew.begin(begun)
 
-    def _wait(self, tray: Tray) -> None:
-        """Until something is done, or comes."""
+    def _wait(self, desk: Desk, tray: Tray) -> None:
+        """Until something is done, or comes; or a hold is over."""
         if not tray.waiting:
-            self._wake.wait(LOOK)
+            self._wake.wait(LOOK if desk.may_claim(self.kind) else HOLD_LOOK)
         elif not self._wake.wait(FLUSH) and tray.waiting:
             # kill point: held up by slow ones
             self._is_held_up = True
@@ -179,8 +177,6 @@ class PoolLane(Lane):
 
     def _rung(self) -> None:
         """Called by the porter."""
-        if self._in_vain > IN_VAIN:
-            time.sleep(HOLD_WAIT)
         self._was_rung = True
         self._wake.set()
 

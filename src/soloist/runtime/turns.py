@@ -53,7 +53,7 @@ class Turns:
         """
         with self._lock:
             before = self._await_asked(desk, is_hopeless)
-            call = desk.collect(dict.fromkeys(wants, 0) if desk.hold and not desk.is_empty else wants, back)
+            call = desk.collect(wants, back)
             recorded = self._await(_Asked(desk, call, None), is_hopeless)
             return before[0] + recorded[0], before[1] + recorded[1]
 
