@@ -1,5 +1,6 @@
 """runtime/turns.py: how a call is made, repeated, asked for ahead, and given up."""
 
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -26,6 +27,7 @@ from tests.unit.desks import (
     lay_down,
     new_desk,
     outcomes,
+    takes_in_hand,
     waiting,
     wants,
 )
@@ -355,3 +357,22 @@ def test_after_one_that_was_asked_for_and_ended_in_no_known_way_nothing_else_is_
     assert desk.given_up
     assert not taking.is_asked
     assert len(calls.made) == 1
+
+
+def test_a_message_is_not_written_off_while_a_call_is_under_way(desk: Desk, taking: Turns) -> None:
+    """The heart asks, and must beat: it asks again then."""
+    lay_down(desk, envelope(1))
+    takes_in_hand(desk)
+    answers = list[bool]()
+
+    def write_off() -> None:
+        answers.append(taking.write_off(desk, MAIL, 0.0, lambda _: b"too late", lambda: None))
+
+    asking = threading.Thread(target=write_off)
+    with taking._lock:
+        asking.start()
+        asking.join(30)
+        while_it_is = answers.copy()
+    write_off()
+
+    assert (while_it_is, answers) == ([False], [False, True])

@@ -63,9 +63,6 @@ class BatchLane(Lane):
             return self._instance.loop.run(lambda: self._call(messages), self.timeout)
         return self._call(messages)
 
-    def overdue(self) -> float | None:
-        return None if self.declared.fit.flavour is Flavour.ASYNC else super().overdue()
-
     def _fate(self, desk: Desk, message: Message, envelope: bytes, raised: BaseException | None) -> Fate:
         """One that was rejected by itself failed by itself; the others share what became of the call."""
         error = Reject(message.rejected) if message.rejected is not None else raised
