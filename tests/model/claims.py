@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from soloist.store.messages import Claimed
 from tests.model.state import State
 
-SUSPECT_WAITS_MS = 10_000
+SUSPECT_WAITS_MS, LONGEST_HOLD_MS = 10_000, 30_000
 QUICK = 64
 
 
@@ -33,27 +33,30 @@ def become_due(state: State, kind: str, now: int, max_attempts: int) -> int | No
     return min(dues.values()) - now if dues else None
 
 
-def claim(state: State, ident: str, want: Mapping[str, int], now: int) -> tuple[list[str], bool, str]:
-    """What is claimed, whether to hold, and the suspect if it is one; takes it from the lists."""
+def claim(state: State, ident: str, want: Mapping[str, int], now: int) -> tuple[list[str], int, str]:
+    """What is claimed, for how many ms to hold, and the suspect if it is one; takes it from the lists."""
     held = state.claimed[ident]
     kinds = [kind for kind, many in want.items() if many and kind not in state.paused]
-    if not kinds or held[:1] == [state.lives[ident].alone]:
-        return [], False, ""
+    if not kinds:
+        return [], 0, ""
+    if held[:1] == [state.lives[ident].alone]:
+        return [], SUSPECT_WAITS_MS, ""
     suspects = {kind: state.lists[f"suspect:{kind}"][0] for kind in kinds if state.lists.get(f"suspect:{kind}")}
     for kind, suspect in suspects.items():
         of = state.attempts[suspect]
         if now - of.since < SUSPECT_WAITS_MS:
             continue
         if not held:
-            return [state.lists[f"suspect:{kind}"].pop(0)], False, suspect
+            return [state.lists[f"suspect:{kind}"].pop(0)], 0, suspect
         if of.hold < now:
-            state.attempts[suspect] = of._replace(hold=now + SUSPECT_WAITS_MS)
-            return [], True, ""
+            hold_ms = min((now - of.since) // 2, LONGEST_HOLD_MS)
+            state.attempts[suspect] = of._replace(hold=now + 3 * hold_ms)
+            return [], hold_ms, ""
     taken = [each for kind in kinds for each in _share(state, kind, want[kind])]
     if taken or held or not suspects:
-        return taken, False, ""
+        return taken, 0, ""
     kind, suspect = next(iter(suspects.items()))
-    return [state.lists[f"suspect:{kind}"].pop(0)], False, suspect
+    return [state.lists[f"suspect:{kind}"].pop(0)], 0, suspect
 
 
 def _share(state: State, kind: str, want: int) -> list[str]:

@@ -59,7 +59,7 @@ class Client:
         self.who = Who(ident, self._number, "" if self.drains else "demo", "host", 17, KINDS, self.drains)
         self.joined = self.willing = False
         self.unknown: dict[str, Call] = {}
-        self.turn, self.stamp, self.hold = 0, "", False
+        self.turn, self.stamp, self.hold_ms = 0, "", 0
         self.held: dict[str, str] = {}
         self.former: dict[str, str] = {}
         self.term = self.highest = self.call = self.seq = self.cursor = self.stands_back = 0
@@ -128,7 +128,7 @@ class Client:
         if self.held and not calm and chance.random() < 0.02:
             return self._acts_blindly()
         quiet = not calm and chance.random() < 0.2  # it gives back what it has not done
-        done = {kind: Done(0 if quiet or (self.hold and self.held) else want) for kind in KINDS}
+        done = {kind: Done(0 if quiet or (self.hold_ms and self.held) else want) for kind in KINDS}
         for ident, kind in self.held.items():
             fate = 0.0 if calm else chance.random()
             if fate < 0.6 and int(ident.partition("-")[0]) % ERRONEOUS == 0:
@@ -311,7 +311,7 @@ class Client:
 
     def _claimed(self, call: Call, claimed: Claimed) -> None:
         assert call.turn is not None
-        self.turn, self.stamp, self.hold = call.turn.turn, claimed.stamp, claimed.hold
+        self.turn, self.stamp, self.hold_ms = call.turn.turn, claimed.stamp, claimed.hold_ms
         for ident in sorted({*call.completed, *call.failed, *call.back, *call.retried, *call.committed}):
             if kind := self.held.pop(ident, None):
                 self.former[ident] = kind

@@ -63,7 +63,7 @@ def _next(step: Step, state: State) -> set[str]:
     if me is not None and (turn.turn, turn.stamp) == (me.turn, me.before):
         hear(state, ident)
         held, reply = state.claimed.get(ident, []), step.reply
-        same = isinstance(reply, Claimed) and (reply.stamp, reply.hold) == (me.stamp, False)
+        same = isinstance(reply, Claimed) and (reply.stamp, reply.hold_ms) == (me.stamp, 0)
         same = same and isinstance(reply, Claimed) and b" ".join(reply.refused).decode() == me.refused
         same = same and isinstance(reply, Claimed) and claims.is_told(state, reply, held)
         return {"AGAIN"} if same else {f"AGAIN {me.stamp} {held}, not {reply}"}
@@ -81,7 +81,7 @@ def _next(step: Step, state: State) -> set[str]:
     completed, failed = outcomes.settle(state, named, step.kinds, int(step.reply.stamp))
     claims.give_back(state, named.back, step.kinds, step.settings.max_attempts)
     want = {kind: tally.want for kind, tally in turn.kinds.items()}
-    taken, hold, alone = claims.claim(state, ident, want, now)
+    taken, hold_ms, alone = claims.claim(state, ident, want, now)
     held += taken
     interval = min(me.interval, step.settings.heartbeat_ms) if taken else me.interval
     state.lives[ident] = me._replace(
@@ -89,12 +89,12 @@ def _next(step: Step, state: State) -> set[str]:
         completed=me.completed + completed, failed=me.failed + failed, retried=me.retried + len(named.retried),
         refused=" ".join(named.refused),
     )  # fmt: skip
-    ring(state, KINDS if named.committed else tuple(turn.kinds))
+    ring(state, KINDS if named.committed else tuple(turn.kinds), suspects_too=False)
     told = [each.split(b" ", 1)[0].decode() for each in step.reply.envelopes]
     refused = [each.decode() for each in step.reply.refused]
-    right = told == taken and step.reply.hold == hold and claims.is_told(state, step.reply, taken)
-    given = f"{told} hold={step.reply.hold} refused={refused}"
-    return {"OK"} if right and refused == named.refused else {f"OK {taken} hold={hold} {named.refused}, not {given}"}
+    right = told == taken and step.reply.hold_ms == hold_ms and claims.is_told(state, step.reply, taken)
+    given = f"{told} hold={step.reply.hold_ms} refused={refused}"
+    return {"OK"} if right and refused == named.refused else {f"OK {taken} hold={hold_ms} {named.refused}, not {given}"}
 
 
 def _drain(step: Step, state: State) -> set[str]:

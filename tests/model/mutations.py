@@ -134,9 +134,20 @@ HANDLING = (
     lacking("more than a share is claimed", NEXT, SHARE, "math.min(want, pending)"),
     lacking("what is given back goes to the tail", NEXT, TO_THE_HEAD, TO_THE_HEAD.replace("LPUSH", "RPUSH"), LEAVE),
     lacking("a suspect is claimed among others", NEXT, "      if holding == 0 then", "      if true then"),
-    lacking("a suspect is held along with others", NEXT, "(alone and envelope_at(claimed, 0, alone))", "false"),
+    lacking("a suspect is held along with others", NEXT, "alone and envelope_at(claimed, 0, alone)", "false"),
+    lacking(
+        "nobody is told that a suspect is held", NEXT, "then return {}, SUSPECT_WAITS_MS end", "then return {}, 0 end"
+    ),
     lacking("a suspect that has waited does not go first", NEXT, "now - of.since >= SUSPECT_WAITS_MS", "false"),
     lacking("everybody is asked to hold", NEXT, "elseif of.hold < now then", "else"),
+    lacking("a hold that is asked for again as soon as it ends", NEXT, "now + 3 * hold_ms", "now + hold_ms"),
+    lacking("a hold as long as the suspect has waited", NEXT, "(now - of.since) / 2", "now - of.since"),
+    lacking(
+        "next that rings for suspects",
+        NEXT,
+        "ring_for_work(names, lists, paused, true)",
+        "ring_for_work(names, lists, paused)",
+    ),
 )
 
 PLACES = (
@@ -325,7 +336,7 @@ COMMITTING = (
     lacking("a commit that is checked while it is written", NEXT, *CHECKED_LATE),
     lacking("a commit that is refused and hands on all the same", NEXT, *HANDED_ON_ALL_THE_SAME),
     lacking("a commit that is refused and completed", NEXT, *REFUSED_AND_COMPLETED),
-    lacking("a refusal that nobody is told of", NEXT, "hold and 1 or 0, refused }", "hold and 1 or 0, {} }"),
+    lacking("a refusal that nobody is told of", NEXT, "hold_ms, refused }", "hold_ms, {} }"),
     lacking(
         "a refusal that a repeat is not told of",
         NEXT,

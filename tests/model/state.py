@@ -183,10 +183,6 @@ class State:
         """All that wait, due or not."""
         return sum(map(len, self.lists.values())) + sum(map(len, self.delayed.values()))
 
-    def waiting(self, kind: str) -> int:
-        """How many there are to be claimed."""
-        return sum(len(self.lists.get(f"{what}:{kind}", ())) for what in ("pending", "again", "suspect"))
-
     def copy(self) -> "State":
         """A state of its own, down to the single entries."""
         return State(

@@ -52,9 +52,11 @@ def refuse(state: State, what: str) -> set[str]:
     return {"SUPERSEDED"}
 
 
-def ring(state: State, kinds: Iterable[str], *, paused_too: bool = False) -> None:
+def ring(state: State, kinds: Iterable[str], *, paused_too: bool = False, suspects_too: bool = True) -> None:
     """At most one token, where work waits."""
-    state.bells |= {kind for kind in kinds if state.waiting(kind) and (paused_too or kind not in state.paused)}
+    lists = ("pending", "again", "suspect") if suspects_too else ("pending", "again")
+    there = {kind for kind in kinds if any(state.lists.get(f"{name}:{kind}") for name in lists)}
+    state.bells |= {kind for kind in there if paused_too or kind not in state.paused}
 
 
 def hear(state: State, ident: str) -> None:

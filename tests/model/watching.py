@@ -79,7 +79,7 @@ class WatchingLink(Link):
         if name == "beat" and self.word == "OK":
             self.words[name, f"OK {reply[2].decode()}"] += 1
         elif name == "next" and self.word == "OK":
-            self.words[name, "OK hold"] += reply[4]
+            self.words[name, "OK hold"] += bool(reply[4])
             self.words[name, "OK refused"] += bool(reply[5])
         elif reply[1:] == [b"term"]:
             self.word = "SUPERSEDED term"

@@ -247,6 +247,46 @@ def heal(message: Message) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+deadly = App("deadly", generator_handles=False)
+"""Steady work of three kinds, handled one by one, side by side and in batches. Whoever handles number 20, 21 or 22, one of
+each kind, ends at once."""
+
+DEADLY = ("inline", "tasks", "batches")
+
+
+@deadly.source(every=0.01)
+def doses(source: Source[None, int]) -> Page[int] | None:
+    done = source.cursor or 0
+    if (FOLDER / "enough").exists():
+        return None
+    return Page([Msg(DEADLY[number % 3], str(number)) for number in range(done + 1, done + 4)], cursor=done + 3)
+
+
+def swallow(message: Message) -> None:
+    if 20 <= int(message.body) <= 22:
+        note("died", message.body, message.attempt)
+        os._exit(1)
+
+
+@deadly.handler("inline")
+def swallow_one(message: Message) -> None:
+    swallow(message)
+    time.sleep(0.005)
+
+
+@deadly.handler("tasks", concurrency=5)
+async def swallow_beside_others(message: Message) -> None:
+    await asyncio.sleep(0.02)  # there are always some in hand
+    swallow(message)
+
+
+@deadly.handler("batches", batch=5, linger=0.02)
+def swallow_many(messages: list[Message]) -> None:
+    time.sleep(0.01)
+    for message in messages:
+        swallow(message)
+
+
 slow = App("slow", generator_handles=False)
 """There is always a message in hand."""
 

@@ -27,7 +27,7 @@ def test_the_envelope_comes_as_it_was_published(store: Store, generator: Instanc
     claimed = generator.next(want=2)
 
     assert claimed.envelopes == page.envelopes["default"]
-    assert (claimed.attempts, claimed.hold, claimed.again) == ({}, False, False)
+    assert (claimed.attempts, claimed.hold_ms, claimed.again) == ({}, 0, False)
 
 
 def test_nothing_is_claimed_where_nothing_waits(store: Store, generator: Instance) -> None:

@@ -36,7 +36,7 @@ def test_a_repeated_call_is_answered_with_everything_held(
         assert handler.send_turn(call) == again
 
     assert said["next"][-3:] == ["OK", "AGAIN", "AGAIN"]
-    assert (again.again, again.hold, again.stamp) == (True, False, first.stamp)
+    assert (again.again, again.hold_ms, again.stamp) == (True, 0, first.stamp)
     assert again.envelopes == handler.envelopes, "in the order of claiming: by it the next call names them"
     assert handler.claimed == [held[0], held[2], *(each.decode() for each in ids(first))]
 

@@ -26,10 +26,10 @@ def claimed(
     stamp: str = "later",
     *,
     again: bool = False,
-    hold: bool = False,
+    hold_ms: int = 0,
     attempts: dict[bytes, tuple[int, int]] | None = None,
 ) -> Claimed:
-    return Claimed(stamp, list(envelopes), attempts or {}, hold, again)
+    return Claimed(stamp, list(envelopes), attempts or {}, hold_ms, again)
 
 
 def new_desk(stamp: str = "joined") -> Desk:

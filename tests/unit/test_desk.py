@@ -26,12 +26,18 @@ from tests.unit.desks import (
     waiting,
     wants,
 )
+from tests.unit.hand_clock import HandClock, put_in_place
 
 
 @pytest.fixture
 def desk() -> Desk:
     """The desk of an instance that has just joined."""
     return new_desk()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> HandClock:
+    return put_in_place(monkeypatch, "soloist.runtime.desk")
 
 
 # Numbers and stamps.
@@ -318,18 +324,63 @@ def test_of_one_kind_everything_claimed_is_of_that_kind(desk: Desk) -> None:
     assert waiting(desk) == [(ORDER, b"1-tag"), (ORDER, b"2-tag")]
 
 
-def test_attempts_and_hold_come_with_the_answer(desk: Desk) -> None:
-    """Deaths and retries of those that have any; whether to claim no more."""
-    call = collect(desk, 10)
-    desk.accept(call, claimed([envelope(1)], hold=True, attempts={b"1-tag": (1, 0)}))
+def test_attempts_come_with_the_answer(desk: Desk) -> None:
+    """Deaths and retries of those that have any."""
+    desk.accept(collect(desk, 10), claimed([envelope(1)], attempts={b"1-tag": (1, 0)}))
 
     assert desk.attempts == {b"1-tag": (1, 0)}
-    assert desk.hold
-    lay_down(desk)
-    assert desk.hold, "it still holds the message"
-    handle(desk)
-    lay_down(desk)
-    assert not desk.hold, "nothing is held any more"
+
+
+@pytest.fixture
+def on_hold(desk: Desk) -> Desk:
+    """An order waits; then the lane of mail was told to hold for an hour."""
+    desk.accept(desk.collect({ORDER: 1}), claimed([envelope(1, ORDER)]))
+    desk.accept(desk.collect({MAIL: 5}), claimed(hold_ms=3_600_000))
+    return desk
+
+
+def wanted(desk: Desk, kind: str) -> int:
+    """How many a call for five of a kind really wants."""
+    return desk.collect({kind: 5}).kinds[kind].want
+
+
+def test_on_hold_nothing_is_claimed_while_anything_is_held(on_hold: Desk) -> None:
+    """Of no kind: a suspect is to be handled alone."""
+    assert (wanted(on_hold, MAIL), wanted(on_hold, ORDER)) == (0, 0)
+    takes_in_hand(on_hold)
+    assert (wanted(on_hold, MAIL), wanted(on_hold, ORDER)) == (0, 0)
+
+
+def test_who_was_told_to_hold_claims_first_when_nothing_is_held(on_hold: Desk) -> None:
+    """In the call that lays down the last of it. If another kind came first, the suspect would never be alone."""
+    handle(on_hold)
+
+    assert not on_hold.may_claim(ORDER)
+    call = on_hold.collect({MAIL: 5})
+    assert (call.kinds[MAIL].want, call.runs) == (5, [done(1, b"1-tag")])
+
+
+def test_a_hold_is_over_when_who_was_told_so_has_claimed(on_hold: Desk) -> None:
+    """Whatever it got: another instance may have been quicker. What only records leaves the hold as it is."""
+    handle(on_hold)
+    on_hold.accept(on_hold.collect({ORDER: 5}), claimed())
+    assert not on_hold.may_claim(ORDER)
+
+    on_hold.accept(on_hold.collect({MAIL: 5}), claimed())
+
+    assert on_hold.may_claim(ORDER)
+
+
+def test_a_hold_has_an_end_though_something_is_still_held(desk: Desk, clock: HandClock) -> None:
+    """What is in hand may take an hour: the others go on meanwhile."""
+    desk.accept(desk.collect({ORDER: 1}), claimed([envelope(1, ORDER)]))
+    desk.accept(desk.collect({MAIL: 5}), claimed(hold_ms=5_000))
+    clock.pass_by(4.9)
+    before = (wanted(desk, MAIL), wanted(desk, ORDER))
+
+    clock.pass_by(0.2)
+
+    assert (before, wanted(desk, MAIL), wanted(desk, ORDER)) == ((0, 0), 5, 5)
 
 
 @pytest.mark.parametrize("held", ["waiting", "in hand", "in hands", "unrecorded", "nothing"])

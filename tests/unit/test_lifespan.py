@@ -26,7 +26,7 @@ def refusal_of(function: Callable[..., Any], loop: Loop) -> str:
     lifespan = Lifespan(function, loop)
     with pytest.raises(UsageError) as refused:
         lifespan.enter()
-    lifespan.leave()
+    lifespan.leave(30)
     return str(refused.value)
 
 
@@ -34,7 +34,7 @@ def test_without_a_lifespan_ctx_is_none(loop: Loop) -> None:
     lifespan = Lifespan(None, loop)
 
     assert lifespan.enter() is None
-    lifespan.leave()
+    lifespan.leave(30)
 
 
 def test_what_it_yields_is_ctx_and_what_follows_runs_when_it_is_left(loop: Loop) -> None:
@@ -50,8 +50,8 @@ def test_what_it_yields_is_ctx_and_what_follows_runs_when_it_is_left(loop: Loop)
 
     assert lifespan.enter() == "ctx"
     assert seen == ["entered"]
-    lifespan.leave()
-    lifespan.leave()
+    lifespan.leave(30)
+    lifespan.leave(30)
     assert seen == ["entered", "left"]
 
 
@@ -73,7 +73,7 @@ def test_an_async_one_is_entered_and_left_by_one_task(loop: Loop) -> None:
     lifespan = Lifespan(deps, loop)
 
     assert lifespan.enter() == "ctx"
-    lifespan.leave()
+    lifespan.leave(30)
     assert seen == ["background", True]
 
 
@@ -90,7 +90,7 @@ def test_an_async_one_survives_the_end_of_the_calls_beside_it(loop: Loop) -> Non
     lifespan = Lifespan(deps, loop)
     lifespan.enter()
     loop.cancel(5)
-    lifespan.leave()
+    lifespan.leave(30)
 
     assert seen == ["left in order"]
 
@@ -212,7 +212,7 @@ def test_what_goes_wrong_while_it_is_left_is_told_and_holds_up_nothing(
     lifespan = Lifespan(deps if flavour == "sync" else deps_later, loop)
     lifespan.enter()
     with caplog.at_level(logging.ERROR, "soloist"):
-        lifespan.leave()
+        lifespan.leave(30)
 
     assert [record.message for record in caplog.records] == ["lifespan.failed; it was being left"]
     assert "cannot be closed" in caplog.text
@@ -223,4 +223,24 @@ def test_anything_that_can_be_entered_will_do(loop: Loop) -> None:
     lifespan = Lifespan(lambda: nullcontext("ctx"), loop)
 
     assert lifespan.enter() == "ctx"
-    lifespan.leave()
+    lifespan.leave(30)
+
+
+def test_an_async_one_that_does_not_end_is_told_and_left_behind(loop: Loop, caplog: pytest.LogCaptureFixture) -> None:
+    """A stop has an end, whatever the lifespan waits for."""
+
+    @asynccontextmanager
+    async def deps() -> AsyncIterator[None]:
+        yield
+        await asyncio.Event().wait()
+
+    lifespan = Lifespan(deps, loop)
+    lifespan.enter()
+    with caplog.at_level(logging.ERROR, "soloist"):
+        lifespan.leave(0.05)
+
+    (record,) = caplog.records
+    assert re.fullmatch(
+        r"lifespan.stuck lifespan='.*deps \(test_lifespan.py, line \d+\)'; it was not left within 0.05 s and is cancelled",
+        record.message,
+    )

@@ -1,5 +1,6 @@
 """runtime/turns.py: how a call is made, repeated, asked for ahead, and given up."""
 
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -26,6 +27,7 @@ from tests.unit.desks import (
     lay_down,
     new_desk,
     outcomes,
+    takes_in_hand,
     waiting,
     wants,
 )
@@ -163,7 +165,7 @@ def test_a_call_is_given_up_when_there_is_no_more_time(desk: Desk, taking: Turns
 
 def test_on_hold_nothing_is_claimed_until_nothing_is_held(desk: Desk, taking: Turns, answers: Answers) -> None:
     """A suspect of poison waits to be handled alone."""
-    calls = answers(claimed([envelope(1)], hold=True), claimed(hold=True), claimed())
+    calls = answers(claimed([envelope(1)], hold_ms=60_000), claimed(), claimed())
 
     taking.take(desk, wants(4), is_hopeless=not_yet)
     taking.take(desk, wants(4), is_hopeless=not_yet)
@@ -311,7 +313,7 @@ def test_what_is_no_message_is_told_after_the_call_counts(desk: Desk, taking: Tu
     """It was applied: what it recorded is recorded, and what was done since can be."""
     lay_down(desk, envelope(1), envelope(2))
     handle(desk)
-    calls = answers(Claimed("foreign", [], {}, hold=False, again=False, foreign="pending:mail"), claimed())
+    calls = answers(Claimed("foreign", [], {}, hold_ms=0, again=False, foreign="pending:mail"), claimed())
     taking.ask(desk, wants(4))
     handle(desk)
 
@@ -355,3 +357,22 @@ def test_after_one_that_was_asked_for_and_ended_in_no_known_way_nothing_else_is_
     assert desk.given_up
     assert not taking.is_asked
     assert len(calls.made) == 1
+
+
+def test_a_message_is_not_written_off_while_a_call_is_under_way(desk: Desk, taking: Turns) -> None:
+    """The heart asks, and must beat: it asks again then."""
+    lay_down(desk, envelope(1))
+    takes_in_hand(desk)
+    answers = list[bool]()
+
+    def write_off() -> None:
+        answers.append(taking.write_off(desk, MAIL, 0.0, lambda _: b"too late", lambda: None))
+
+    asking = threading.Thread(target=write_off)
+    with taking._lock:
+        asking.start()
+        asking.join(30)
+        while_it_is = answers.copy()
+    write_off()
+
+    assert (while_it_is, answers) == ([False], [False, True])

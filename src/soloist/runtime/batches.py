@@ -9,33 +9,34 @@ from soloist.fitting import Flavour
 from soloist.message import Message
 from soloist.runtime.desk import Desk, Tray
 from soloist.runtime.fate import Fate
-from soloist.runtime.lane import HOLD_WAIT, Lane
+from soloist.runtime.lane import Lane
 
 
 class BatchLane(Lane):
     """Claims until the batch is full or has waited long enough, then hands it over whole."""
 
     def _step(self, desk: Desk) -> None:
+        if self._is_on_hold(desk):
+            return
         tray, most = desk.trays[self.kind], self.declared.batch
         self._claims.turn(desk, {self.kind: most - len(tray.waiting)})
         if not tray.waiting:
             if tray.is_empty:
                 self._wait_for_work(desk)
             return
-        self._in_vain = 0
         self._instance.heart.hurry_if_slow()
         until = time.monotonic() + self.declared.linger
-        while len(tray.waiting) < most and self.is_wanted and not desk.incarnation.over:
+        while len(tray.waiting) < most and self._may_linger(desk):
             left = until - time.monotonic()
             if left <= 0:
                 break
-            before = len(tray.waiting)
             if self._wait_at_the_bell(desk, max(left, 0.001)):
-                self._claims.turn(desk, {self.kind: most - before})
-                if len(tray.waiting) == before:
-                    time.sleep(min(left, HOLD_WAIT))  # there is work that it may not have now
+                self._claims.turn(desk, {self.kind: most - len(tray.waiting)})
         if not self._interrupted and not desk.incarnation.over:
             self._work(desk, tray)
+
+    def _may_linger(self, desk: Desk) -> bool:
+        return self.is_wanted and not desk.incarnation.over and desk.may_claim(self.kind)
 
     def _work(self, desk: Desk, tray: Tray) -> None:
         now = tray.begun_at = time.monotonic()
@@ -61,9 +62,6 @@ class BatchLane(Lane):
         if self.declared.fit.flavour is Flavour.ASYNC:
             return self._instance.loop.run(lambda: self._call(messages), self.timeout)
         return self._call(messages)
-
-    def overdue(self) -> float | None:
-        return None if self.declared.fit.flavour is Flavour.ASYNC else super().overdue()
 
     def _fate(self, desk: Desk, message: Message, envelope: bytes, raised: BaseException | None) -> Fate:
         """One that was rejected by itself failed by itself; the others share what became of the call."""

@@ -23,6 +23,9 @@ class Crew(Protocol):
     def dismiss(self) -> None:
         """There will be no more."""
 
+    def at_the_wheel(self) -> Message | None:
+        """The one that runs now while all others of the crew have to wait, if it is so."""
+
     @property
     def threads(self) -> list[threading.Thread]: ...
 
@@ -56,6 +59,9 @@ class Threads:
         for _ in self.threads:
             self._waiting.put(None)
 
+    def at_the_wheel(self) -> Message | None:
+        return None
+
     def _work(self) -> None:
         while (message := self._waiting.get()) is not None:
             raised: BaseException | None = None
@@ -80,7 +86,7 @@ class Tasks:
         self._ended = ended
         self._loop = loop.running
         self._timeout = timeout
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[BaseException | None], Message] = {}
         self.threads: list[threading.Thread] = []
 
     def begin(self, messages: Sequence[Message]) -> None:
@@ -89,14 +95,17 @@ class Tasks:
     def dismiss(self) -> None:
         pass
 
+    def at_the_wheel(self) -> Message | None:
+        task = asyncio.current_task(self._loop)
+        return None if task is None else self._running.get(task)
+
     def _begin(self, messages: Sequence[Message]) -> None:
         for message in messages:
             task = self._loop.create_task(self._work(message))
-            self._running.add(task)  # else nobody but the loop would know of it, and weakly
-            task.add_done_callback(self._running.discard)
+            self._running[task] = message  # else nobody but the loop would know of it, and weakly
+            task.add_done_callback(self._is_done)
 
-    async def _work(self, message: Message) -> None:
-        raised: BaseException | None = None
+    async def _work(self, message: Message) -> BaseException | None:
         try:
             if self._timeout is None:
                 await self._call(message)
@@ -104,5 +113,10 @@ class Tasks:
                 async with asyncio.timeout(self._timeout):
                     await self._call(message)
         except BaseException as error:  # noqa: BLE001 - whatever the user's code raises, the message failed
-            raised = error
-        self._ended(message, raised)
+            return error
+        return None
+
+    def _is_done(self, task: "asyncio.Task[BaseException | None]") -> None:
+        """Also one that was cancelled before its first step: nothing of `_work` has run then."""
+        raised = asyncio.CancelledError("it was cancelled before it began") if task.cancelled() else task.result()
+        self._ended(self._running.pop(task), raised)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import is_
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from soloist.commit import Home
 from soloist.runtime.fate import Again, Along, Fate
@@ -49,6 +49,11 @@ class Tray:
         return not self.waiting and self.in_hand is None and not self.in_hands and not self.outcomes
 
     @property
+    def is_done(self) -> bool:
+        """Nothing is to be done any more: what is here is done, and a call would record it."""
+        return not self.waiting and self.in_hand is None and not self.in_hands
+
+    @property
     def held(self) -> list[bytes]:
         """All of it, read in the direction in which messages move, so that none is missed on its way."""
         waiting = list(self.waiting.copy())
@@ -70,12 +75,25 @@ class Tray:
                 return taken
 
 
+class Hold(NamedTuple):
+    """Claim no more until nothing is held, since a suspect of poison waits or is held; but not for ever.
+
+    Attributes:
+        kind: of whom was told so. It claims before all others when nothing is held: else one of them would, and the
+            suspect would never be alone.
+        until: when to go on in any case (monotonic): what is in hand may take long.
+    """
+
+    kind: str
+    until: float
+
+
 class Desk:
     """What one incarnation holds: a tray for each kind, and the order that the server knows.
 
     Attributes:
         home: what its messages need to know of their instance.
-        hold: claim no more until nothing is held: a suspect waits to be handled alone.
+        hold: whether to claim no more, and for how long.
         given_up: a call of it is unknown and will stay so: nothing else may be sent for it but leave.
     """
 
@@ -84,7 +102,7 @@ class Desk:
         self.home = home
         self.trays = {kind: Tray(kind) for kind in kinds}
         self.attempts: dict[bytes, tuple[int, int]] = {}
-        self.hold = False
+        self.hold: Hold | None = None
         self.given_up = False
         self._held: Sequence[bytes] = []
         """Envelopes in the server's order, by the last answer."""
@@ -108,13 +126,23 @@ class Desk:
     def is_empty(self) -> bool:
         return all(tray.is_empty for tray in self.trays.values())
 
+    def may_claim(self, kind: str) -> bool:
+        """Whether no hold is in its way."""
+        hold = self.hold
+        if hold is None or time.monotonic() >= hold.until:
+            return True
+        return kind == hold.kind and all(tray.is_done for tray in self.trays.values())
+
     def collect(self, wants: Mapping[str, int], back: Iterable[Tray] = ()) -> TurnCall:
         """Make the next call of what is done by now. The caller holds the lock.
+
+        On hold it claims nothing.
 
         Args:
             wants: how many of which kinds are to be claimed.
             back: of whose trays all that waits is to be given back.
         """
+        wants = {kind: want if want and self.may_claim(kind) else 0 for kind, want in wants.items()}
         finished = {kind: outcomes for kind, tray in self.trays.items() if (outcomes := tray.take_outcomes())}
         given = {tray.kind: waiting for tray in back if (waiting := tray.take_waiting())}
         if self.attempts:
@@ -163,8 +191,12 @@ class Desk:
         else:
             self._held = [*self._left, *envelopes]
         self.attempts.update(claimed.attempts)
-        self._lay_out(envelopes, [kind for kind, tally in call.kinds.items() if tally.want])
-        self.hold = claimed.hold or (self.hold and not self.is_empty)
+        wanted = [kind for kind, tally in call.kinds.items() if tally.want]
+        self._lay_out(envelopes, wanted)
+        if claimed.hold_ms:
+            self.hold = Hold(wanted[0], time.monotonic() + claimed.hold_ms / 1000)
+        elif self.hold is not None and (self.hold.kind in wanted or time.monotonic() >= self.hold.until):
+            self.hold = None
 
     def write_off(self, kind: str, timeout: float, fail: Callable[[bytes], bytes]) -> bool:
         """The thread of this kind does not come back: fail what it has in hand; True if it was so.

@@ -29,11 +29,12 @@ class InlineLane(Lane):
         if self._has_asked:
             self._has_asked = False
             self._claims.await_asked(desk)
+        elif self._is_on_hold(desk):
+            return
         else:
             self._claims.turn(desk, {self.kind: max(0, self._batching.size - len(tray.waiting))})
         if tray.waiting:
-            self._in_vain = 0
-            if self._batching.reaches_ahead(len(tray.waiting)) and not desk.hold:
+            if self._batching.reaches_ahead(len(tray.waiting)) and desk.may_claim(self.kind):
                 self._claims.ask(desk, {self.kind: self._batching.size})
                 self._has_asked = True
                 # kill point: the next batch asked for, this one not begun

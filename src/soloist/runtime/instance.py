@@ -31,6 +31,9 @@ from soloist.store.server import Server
 COOL_DOWN = 30.0
 """Seconds for which an instance whose source was in trouble leaves the generator's part to others."""
 
+CLOSING = 1.0
+"""Seconds that a lifespan has for its end, if the messages in hand have taken all the time that there is for a stop."""
+
 ASK_AGAIN = 1.0
 """Seconds between attempts to leave it to another."""
 
@@ -106,7 +109,10 @@ class Instance:
     @property
     def is_sound(self) -> bool:
         threads = [] if self._quiet else [*self.generator.threads, *self.handler.threads]
-        return all(thread.is_alive() for thread in threads)
+        ended = [thread.name for thread in threads if not thread.is_alive()]
+        if ended and not self.is_leaving:
+            self._fail(Defect(f"the thread {ended[0]!r} has ended, though nobody stopped it"))
+        return not ended
 
     @property
     def is_leaving(self) -> bool:
@@ -186,7 +192,8 @@ class Instance:
 
     def _end_lifespan(self) -> None:
         self.loop.cancel(self.settings.call_timeout)  # a source that still runs must not meet what is closed
-        self._lifespan.leave()
+        left = self.settings.stop_timeout if self._stop_by is None else self._stop_by - time.monotonic()
+        self._lifespan.leave(max(left, CLOSING))
         self.loop.stop(self.settings.call_timeout)
 
     def _join(self, number: int) -> Incarnation:
@@ -349,11 +356,12 @@ class Instance:
             try:
                 function()
             except BaseException as error:  # noqa: BLE001 - whatever ends the thread must end the instance
-                if self.failure is None:
-                    self.failure = (
-                        error if isinstance(error, SoloistError) else Defect(f"{type(error).__name__}: {error}")
-                    )
-                    self.failure.__cause__ = None if self.failure is error else error
-                self._stop_requested.set()
+                self._fail(error)
 
         return guarded
+
+    def _fail(self, error: BaseException) -> None:
+        if self.failure is None:
+            self.failure = error if isinstance(error, SoloistError) else Defect(f"{type(error).__name__}: {error}")
+            self.failure.__cause__ = None if self.failure is error else error
+        self._stop_requested.set()

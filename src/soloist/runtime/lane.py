@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from soloist.declared import DeclaredHandler
 from soloist.errors import ForeignData, Unavailable
+from soloist.fitting import Flavour
 from soloist.runtime.claims import Claims
 from soloist.runtime.desk import Desk
 from soloist.runtime.fate import Fates
@@ -19,12 +20,13 @@ BLOCK = 5.0
 """Seconds for which it waits at the bell at a time. The server serves those first that wait longest, so a short wait
 would leave to chance who gets the work; a long one would leave a connection that died in silence unnoticed."""
 
-HOLD_WAIT = 0.02
-"""Seconds between looks at whether the other lanes are empty, when a suspect is to be handled alone."""
+HOLD_LOOK = 0.02
+"""Seconds between looks at whether a hold is over: the other lanes are done, so that a suspect can be handled alone."""
 
-IN_VAIN = 8
-"""Tokens in a row that brought nothing, after which it goes to the bell only every HOLD_WAIT: there is work that it may
-not have now, a suspect for example, and the bell rings for it again and again."""
+
+CANCELLING = 5.0
+"""Seconds beyond its time limit for which an async handler, which is cancelled then, may clear up after itself. After
+that it has swallowed its cancellation, or blocks the event loop, and is given up like a thread that does not return."""
 
 
 class Lane:
@@ -41,6 +43,9 @@ class Lane:
         self.kind = declared.kind
         self.declared = declared
         self.timeout = declared.timeout or instance.settings.timeout or None
+        self._given_up_after = self.timeout
+        if self.timeout is not None and declared.fit.flavour is Flavour.ASYNC:
+            self._given_up_after = self.timeout + CANCELLING
         self.is_lost = False
         self.is_done = threading.Event()
         self.at_the_bell = False
@@ -51,7 +56,6 @@ class Lane:
         self._fates = Fates(declared, retries, lambda: instance.incarnation.id)
         self._bell = Link(instance.server, BLOCK + instance.settings.call_timeout)
         self._bell_patience = Patience("bell", instance.outage)
-        self._in_vain = 0
         self._working: Desk | None = None
         """The desk that its thread works at; its incarnation may be over."""
         self._wanted = threading.Event()
@@ -74,11 +78,13 @@ class Lane:
             self._wanted.clear()
             if self.is_quiet:  # meanwhile
                 self._wanted.set()
+            self._look_up()
 
     def quiet(self) -> None:
         """Take no more, finish what is in hand, and end."""
         self._stopping = self._interrupted = True
         self._wanted.set()
+        self._look_up()
 
     @property
     def is_quiet(self) -> bool:
@@ -90,17 +96,17 @@ class Lane:
 
     def overdue(self) -> float | None:
         """For how long a message has been in hand, if that is longer than it may, and nothing else will end it."""
-        desk = self._working
-        if self.timeout is None or desk is None:
+        desk, limit = self._working, self._given_up_after
+        if limit is None or desk is None:
             return None
         tray = desk.trays[self.kind]
         took = time.monotonic() - tray.begun_at
-        return took if took > self.timeout and (tray.in_hand is not None or tray.in_hands) else None
+        return took if took > limit and (tray.in_hand is not None or tray.in_hands) else None
 
     def write_off(self) -> bool:
         """What is in hand will not come back: fail it, and end; True if it was so."""
-        desk, timeout = self._working, self.timeout
-        return desk is not None and timeout is not None and self._claims.write_off(desk, self, timeout)
+        desk, limit = self._working, self._given_up_after
+        return desk is not None and limit is not None and self._claims.write_off(desk, self, limit)
 
     def give_up(self) -> None:
         """Its thread is lost. Called under the lock of the calls, so that it makes none any more that would count."""
@@ -116,6 +122,10 @@ class Lane:
 
     def leave_the_bell(self) -> None:
         """Wait there on a new connection: the old one may have died in silence, and would be missed only after BLOCK."""
+        self._look_up()
+
+    def _look_up(self) -> None:
+        """From waiting at the bell, which may take longer than others have time."""
         if self.at_the_bell:
             self._bell.interrupt()
 
@@ -166,16 +176,18 @@ class Lane:
         self._claims.turn(desk, {}, back=[desk.trays[self.kind]])
 
     def _wait_for_work(self, desk: Desk) -> None:
-        """Nothing of this kind is here: wait at the bell; or for the other lanes, if a suspect is to be handled alone."""
-        if desk.hold and not desk.is_empty:
-            time.sleep(HOLD_WAIT)
+        """Nothing of this kind is here: wait at the bell, unless there is a hold."""
+        if self._is_on_hold(desk) or not self._wait_at_the_bell(desk):
             return
-        if self._in_vain > IN_VAIN:
-            time.sleep(HOLD_WAIT)
-        if self._wait_at_the_bell(desk):
-            self._in_vain += 1
-            if self._interrupted:
-                self._claims.turn(desk, {self.kind: 0}, even_if_empty=True)  # it rings again: the token was another's
+        if self._interrupted or not desk.may_claim(self.kind):
+            self._claims.turn(desk, {self.kind: 0}, even_if_empty=True)  # it rings again: the token was another's
+
+    def _is_on_hold(self, desk: Desk) -> bool:
+        """Whether there is nothing to do but to wait until the other lanes are done; if so, a moment has passed."""
+        if not desk.trays[self.kind].is_empty or desk.may_claim(self.kind):
+            return False
+        time.sleep(HOLD_LOOK)
+        return True
 
     def _wait_at_the_bell(self, desk: Desk, within: float | None = None) -> bool:
         """Block until there may be work; True if a token was taken.
@@ -186,19 +198,21 @@ class Lane:
             within: seconds after which to go on in any case.
         """
         bell = self._instance.keys.bell(self.kind)
-        while self.is_wanted and desk.incarnation is self._instance.incarnation:
-            self.at_the_bell = True
-            try:
+        self.at_the_bell = (
+            True  # before it looks whether it is wanted: who ends that calls only those away who are there
+        )
+        try:
+            while self.is_wanted and desk.incarnation is self._instance.incarnation:
                 token = self._bell.command("BLPOP", bell, BLOCK if within is None else min(BLOCK, within))
-            except Unavailable as error:
-                time.sleep(self._bell_patience.failed(error))
-                return False
-            finally:
-                self.at_the_bell = False
-            self._bell_patience.well()
-            if token is not None:
-                # kill point: a token in hand
-                return True
-            if within is not None:
-                return False
+                self._bell_patience.well()
+                if token is not None:
+                    # kill point: a token in hand
+                    return True
+                if within is not None:
+                    break
+        except Unavailable as error:
+            self.at_the_bell = False
+            time.sleep(self._bell_patience.failed(error))
+        finally:
+            self.at_the_bell = False
         return False

@@ -53,12 +53,18 @@ class Lifespan:
             f"contextlib.contextmanager or contextlib.asynccontextmanager, and let it yield once."
         )
 
-    def leave(self) -> None:
-        """Whatever it raises is told, and holds up nothing."""
+    def leave(self, within: float) -> None:
+        """Whatever it raises is told, and holds up nothing.
+
+        Args:
+            within: seconds that an async one may take; then it is cancelled. A plain one cannot be.
+        """
         entered, self._entered = self._entered, None
         try:
             if isinstance(entered, _Life):
-                entered.leave()
+                if not entered.leave(within) and self._function is not None:
+                    where = place_of(self._function)
+                    log.error("lifespan.stuck lifespan=%r; it was not left within %g s and is cancelled", where, within)
             elif entered is not None:
                 entered.__exit__(None, None, None)
         except (Exception, SystemExit):
@@ -87,10 +93,16 @@ class _Life:
             self._ctx.set_result(ctx)
             await self._over.wait()
 
-    def leave(self) -> None:
+    def leave(self, within: float) -> bool:
+        """True if that was done in time."""
         self._loop.call_soon_threadsafe(self._over.set)
-        if self._living is not None:
-            self._living.result()
+        if self._living is None:
+            return True
+        wait((self._living,), within)
+        if not self._living.done():
+            return not self._living.cancel()
+        self._living.result()
+        return True
 
 
 def _whence(error: BaseException) -> str:

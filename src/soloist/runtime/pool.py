@@ -11,13 +11,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from soloist.declared import DeclaredHandler
-from soloist.fitting import Flavour
 from soloist.message import Message
 from soloist.runtime.batching import FLUSH, MOST, Batching
 from soloist.runtime.claims import Claims
 from soloist.runtime.crew import Crew, Ended, Handle
 from soloist.runtime.desk import Desk, Tray
-from soloist.runtime.lane import BLOCK, HOLD_WAIT, IN_VAIN, Lane
+from soloist.runtime.lane import BLOCK, HOLD_LOOK, Lane
 from soloist.runtime.porter import Porter
 
 if TYPE_CHECKING:
@@ -84,22 +83,20 @@ class PoolLane(Lane):
         tray = desk.trays[self.kind]
         self._call_for(desk, tray)
         self._begin(desk, tray)
-        self._wait(tray)
+        self._wait(desk, tray)
 
     def _call_for(self, desk: Desk, tray: Tray) -> None:
         """Record what is done, and claim what there is room for."""
         most = self._concurrency if self._is_held_up else self._most
-        want = max(0, most - len(tray.waiting) - len(self._homes))
-        was_rung, self._was_rung = self._was_rung, False
-        self._may_be_work = self._may_be_work or was_rung
+        want = max(0, most - len(tray.waiting) - len(self._homes)) if desk.may_claim(self.kind) else 0
+        self._may_be_work = self._may_be_work or self._was_rung
         if tray.outcomes or (want and self._may_be_work):
+            self._was_rung = False
             before = len(tray.waiting)
             self._claims.turn(desk, {self.kind: want})
-            claimed = len(tray.waiting) - before
-            self._may_be_work = claimed >= want
-            self._in_vain = self._in_vain + 1 if was_rung and not claimed else 0
-        elif was_rung:
-            self._claims.turn(desk, {self.kind: 0}, even_if_empty=True)  # no room: it rings again, for others
+            self._may_be_work = len(tray.waiting) - before >= want or not desk.may_claim(self.kind)
+        else:
+            self._ring_again(desk)  # no room, or a hold
         if want and not self._may_be_work:
             self._porter.ask()
         else:
@@ -128,10 +125,10 @@ class PoolLane(Lane):
         if begun:
             self._crew.begin(begun)
 
-    def _wait(self, tray: Tray) -> None:
-        """Until something is done, or comes."""
+    def _wait(self, desk: Desk, tray: Tray) -> None:
+        """Until something is done, or comes; or a hold is over."""
         if not tray.waiting:
-            self._wake.wait(LOOK)
+            self._wake.wait(LOOK if desk.may_claim(self.kind) else HOLD_LOOK)
         elif not self._wake.wait(FLUSH) and tray.waiting:
             # kill point: held up by slow ones
             self._is_held_up = True
@@ -160,17 +157,24 @@ class PoolLane(Lane):
         self._wake.set()
 
     def overdue(self) -> float | None:
-        if self.timeout is None or self.declared.fit.flavour is Flavour.ASYNC:
-            return None  # tasks are cancelled
+        limit = self._given_up_after
         begun = min((home.begun for home in self._homes.copy().values()), default=math.inf)
         took = time.monotonic() - begun
-        return took if took > self.timeout else None
+        return took if limit is not None and took > limit else None
 
     def write_off(self) -> bool:
-        """Those that took too long fail; the others of the crew may finish."""
-        now, found = time.monotonic(), False
-        for message, (desk, envelope, begun) in self._homes.copy().items():
-            if self.timeout is not None and now - begun > self.timeout and self._homes.pop(message, None) is not None:
+        """Those that took too long fail; the others of the crew may finish.
+
+        If one of them blocks the event loop, it alone: the others could not go on, and are given back in the end.
+        """
+        limit, found = self._given_up_after or math.inf, False
+        latest = time.monotonic() - limit
+        late = {message: home for message, home in self._homes.copy().items() if home.begun < latest}
+        culprit = self._crew.at_the_wheel()
+        if culprit is not None and culprit in late:
+            late = {culprit: late[culprit]}
+        for message, (desk, envelope, _) in late.items():
+            if self._homes.pop(message, None) is not None:
                 tray = desk.trays[self.kind]
                 tray.outcomes.append((envelope, self.too_late(envelope)))
                 del tray.in_hands[envelope]
@@ -182,8 +186,6 @@ class PoolLane(Lane):
 
     def _rung(self) -> None:
         """Called by the porter."""
-        if self._in_vain > IN_VAIN:
-            time.sleep(HOLD_WAIT)
         self._was_rung = True
         self._wake.set()
 
@@ -192,7 +194,14 @@ class PoolLane(Lane):
         self._wake.clear()
         self._porter.no_more()
         self._give_back(desk)
+        self._ring_again(desk)
         self._wake.wait(LOOK)
+
+    def _ring_again(self, desk: Desk) -> None:
+        """For others, if a token came that is of no use here."""
+        if self._was_rung:
+            self._was_rung = False
+            self._claims.turn(desk, {self.kind: 0}, even_if_empty=True)
 
     @property
     def _is_at_work(self) -> bool:
@@ -209,3 +218,4 @@ class PoolLane(Lane):
             self._wake.wait(LOOK)
         self._crew.dismiss()
         self._give_back(self._claims.last_desk)
+        self._ring_again(self._claims.last_desk)

@@ -20,6 +20,9 @@ from soloist.store.link import Link
 from soloist.store.messages import Claimed, TurnCall, begin_turn
 from soloist.store.replies import Superseded
 
+WRITE_OFF = 0.02
+"""Seconds for which a call under way is waited for, to write a message off; at the next beat it is tried again."""
+
 
 class Turns:
     """Makes the calls, one after another. One that was asked for and not answered yet is awaited before the next."""
@@ -53,19 +56,23 @@ class Turns:
         """
         with self._lock:
             before = self._await_asked(desk, is_hopeless)
-            call = desk.collect(dict.fromkeys(wants, 0) if desk.hold and not desk.is_empty else wants, back)
+            call = desk.collect(wants, back)
             recorded = self._await(_Asked(desk, call, None), is_hopeless)
             return before[0] + recorded[0], before[1] + recorded[1]
 
     def write_off(
         self, desk: Desk, kind: str, timeout: float, fail: Callable[[bytes], bytes], if_so: Callable[[], None]
     ) -> bool:
-        """See Desk.write_off."""
-        with self._lock:
+        """See Desk.write_off. False also if a call is under way, which may take long: whoever asks has a heart to beat."""
+        if not self._lock.acquire(timeout=WRITE_OFF):
+            return False
+        try:
             is_lost = desk.write_off(kind, timeout, fail)
             if is_lost:
                 if_so()
             return is_lost
+        finally:
+            self._lock.release()
 
     def hang_up(self) -> None:
         """The incarnation is over, and no other comes: leave no connection behind."""

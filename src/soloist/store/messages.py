@@ -91,7 +91,7 @@ class Claimed:
         again: the call had been applied before; `envelopes` is all that the caller holds, not only what is new, which
             stands at the end.
         attempts: message id to deaths and retries, of those that have any.
-        hold: claim no more until nothing is held: a suspect of poison waits to be handled alone.
+        hold_ms: for so long claim no more unless nothing is held: a suspect of poison is to be handled alone. 0: no hold.
         foreign: the list at whose head something stands that is no message; nothing was claimed then.
         refused: ids of those that should have been completed, and failed, since the server would refuse what they commit.
     """
@@ -99,7 +99,7 @@ class Claimed:
     stamp: str
     envelopes: list[bytes]
     attempts: dict[bytes, tuple[int, int]]
-    hold: bool
+    hold_ms: int
     again: bool
     foreign: str | None = None
     refused: Sequence[bytes] = ()
@@ -218,8 +218,8 @@ def _claimed(reply: list[Any]) -> Claimed:
     answer = replies.word(reply, "next", "OK", "AGAIN", "FOREIGN")
     if answer == "FOREIGN":
         stamp, key = replies.text(reply[1]), replies.text(reply[2])
-        return Claimed(stamp, [], {}, hold=False, again=False, foreign=key, refused=reply[3])
-    _, stamp, envelopes, attempts, hold, refused = reply
+        return Claimed(stamp, [], {}, hold_ms=0, again=False, foreign=key, refused=reply[3])
+    _, stamp, envelopes, attempts, hold_ms, refused = reply
     counted = iter(attempts)
     return Claimed(
         stamp=replies.text(stamp),
@@ -227,7 +227,7 @@ def _claimed(reply: list[Any]) -> Claimed:
         attempts={
             ident: (int(deaths), int(retries)) for ident, deaths, retries in zip(counted, counted, counted, strict=True)
         },
-        hold=bool(hold),
+        hold_ms=int(hold_ms),
         again=answer == "AGAIN",
         refused=refused,
     )

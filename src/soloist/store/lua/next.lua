@@ -36,7 +36,8 @@
 --                       in ms, envelope
 -- REPLY
 --   OK stamp envelopes attempts hold refused      applied; attempts: id, deaths, retries of those claimed that have any;
---                                                 hold: 1 = claim no more until nothing is held, a suspect waits;
+--                                                 hold: for so many ms (0: none) claim no more unless nothing is held: a
+--                                                 suspect waits, or is held;
 --                                                 refused: ids of those that failed since what they commit would be refused
 --   AGAIN stamp envelopes attempts hold refused   it was applied before; the envelopes are all that the caller holds now
 --   FOREIGN stamp list refused                    applied; nothing was claimed: at the head of that list stands no envelope
@@ -121,10 +122,10 @@ if #returned > 0 then give_back(lists, attempts, returned, max_attempts) end
 count(totals, instance, groups)
 
 local new_stamp = text_us(now_us)
-local envelopes, hold, foreign = claim(lists, groups, claimed, seen[4])
+local envelopes, hold_ms, foreign = claim(lists, groups, claimed, seen[4])
 redis.call('HSET', instance, 'turn', turn, 'stamp', new_stamp, 'before', stamp)
 if #refused > 0 or seen[5] then remember_refused(refused) end
 clear_mark(wills, id, #envelopes > 0 and heartbeat_ms or nil)
-ring_for_work(names, lists, paused)
+ring_for_work(names, lists, paused, true)
 if foreign then return { 'FOREIGN', new_stamp, foreign, refused } end
-return { 'OK', new_stamp, envelopes, any_attempts and attempts_of(attempts, envelopes) or {}, hold and 1 or 0, refused }
+return { 'OK', new_stamp, envelopes, any_attempts and attempts_of(attempts, envelopes) or {}, hold_ms, refused }

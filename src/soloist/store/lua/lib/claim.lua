@@ -46,9 +46,10 @@ local function claim(lists, groups, claimed, alone)
   for _, group in ipairs(groups) do
     if group.want > 0 and redis.call('HEXISTS', paused, 'kind:' .. group.name) == 0 then open[#open + 1] = group end
   end
-  if #open == 0 or (alone and envelope_at(claimed, 0, alone)) then return {}, false end
-  local suspect, hold = take_suspect(lists, open, holding, true)
-  if hold then return {}, true end
+  if #open == 0 then return {}, 0 end
+  if alone and envelope_at(claimed, 0, alone) then return {}, SUSPECT_WAITS_MS end
+  local suspect, hold_ms = take_suspect(lists, open, holding, true)
+  if hold_ms > 0 then return {}, hold_ms end
   local envelopes = taken.envelopes
   if not suspect then
     local sharers = math.max(1, redis.call('ZCARD', instances))
@@ -63,5 +64,5 @@ local function claim(lists, groups, claimed, alone)
   end
   if suspect then envelopes[1] = suspect end
   in_chunks(envelopes, function(...) redis.call('RPUSH', claimed, ...) end)
-  return envelopes, false, #envelopes == 0 and taken.foreign
+  return envelopes, 0, #envelopes == 0 and taken.foreign
 end

@@ -32,9 +32,8 @@ local function in_order(envelopes)
   end)
   return envelopes
 end
-local function work_in(of)
-  return redis.call('LLEN', of.pending) + redis.call('LLEN', of.again) + redis.call('LLEN', of.suspect)
-end
+local function plain_work_in(of) return redis.call('LLEN', of.pending) + redis.call('LLEN', of.again) end
+local function work_in(of) return plain_work_in(of) + redis.call('LLEN', of.suspect) end
 -- What is delayed is pending, too, but no work yet.
 local function pending_in(of) return work_in(of) + redis.call('ZCARD', of.delayed) end
 local function head_of(of) return redis.call('LINDEX', of.again, 0) or redis.call('LINDEX', of.pending, 0) or '' end
@@ -42,10 +41,13 @@ local function head_of(of) return redis.call('LINDEX', of.again, 0) or redis.cal
 local function ring(of)
   if redis.call('LLEN', of.bell) == 0 then redis.call('RPUSH', of.bell, '1') end
 end
-local function ring_for_work(names, lists, paused)
+-- `plain`: not for suspects of poison alone. Who may not have them now, since it holds something else, would ring for
+-- itself again and again; the beats ring for them.
+local function ring_for_work(names, lists, paused, plain)
   for _, name in ipairs(names) do
     local of = lists[name]
-    if redis.call('LLEN', of.bell) == 0 and work_in(of) > 0 and redis.call('HEXISTS', paused, 'kind:' .. name) == 0 then
+    local work = plain and plain_work_in or work_in
+    if redis.call('LLEN', of.bell) == 0 and work(of) > 0 and redis.call('HEXISTS', paused, 'kind:' .. name) == 0 then
       redis.call('RPUSH', of.bell, '1')
     end
   end

@@ -1,5 +1,7 @@
--- A suspect of poison is claimed alone, so that a death is its own; `waiting` only one that has waited for long.
-local SUSPECT_WAITS_MS = 10000
+-- A suspect of poison is claimed alone, so that a death is its own; `only_waiting`: only one that has waited for long. Who
+-- holds something is asked to make room for such a one, for half as long as it has waited; nobody else for twice as long
+-- after that, so that other work goes on for most of the time, whatever is in somebody's hands.
+local SUSPECT_WAITS_MS, LONGEST_HOLD_MS = 10000, 30000
 local function take_suspect(lists, groups, holding, only_waiting)
   for _, group in ipairs(groups) do
     local head = group.want > 0 and redis.call('LINDEX', lists[group.name].suspect, 0)
@@ -8,13 +10,14 @@ local function take_suspect(lists, groups, holding, only_waiting)
       if holding == 0 then
         redis.call('LPOP', lists[group.name].suspect)
         redis.call('HSET', instance, 'alone', id_of(head))
-        return head, false
+        return head, 0
       elseif of.hold < now then
-        of.hold = now + SUSPECT_WAITS_MS
+        local hold_ms = math.min(math.floor((now - of.since) / 2), LONGEST_HOLD_MS)
+        of.hold = now + 3 * hold_ms
         write_attempts(attempts, id_of(head), of)
-        return nil, true
+        return nil, hold_ms
       end
     end
   end
-  return nil, false
+  return nil, 0
 end
