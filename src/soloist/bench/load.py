@@ -142,13 +142,15 @@ def _measure(
         time.sleep(LOOK)
         completed, failed, published = totals(ground)
         now = time.monotonic()
-        if completed + failed > handled:
+        if (completed + failed, published - load.fill) != (handled, fresh):
             handled, fresh, moved = completed + failed, published - load.fill, now
             progress(handled)
             if not early_memory and 10 * handled >= load.messages:
                 early_memory = memory.of_processes(instances.pids[1:])
+            if handled >= load.messages and fresh < task.messages:  # as many as were asked for, while others lie pending
+                pause(ground.link, ground.keys, [DEFAULT_KIND], on=True)
         elif now - moved > STALLED:
-            raise Unavailable(f"the measurement was given up: nothing was handled for {STALLED:g} s")
+            raise Unavailable(f"the measurement was given up: nothing was handled or published for {STALLED:g} s")
         instances.check()  # also after the last look: figures of fewer instances than were asked for are none
     seconds = now - begun
     client_cpu = processor_time.of_processes(instances.pids) - clients_before
