@@ -147,7 +147,7 @@ def _measure(
             progress(handled)
             if not early_memory and 10 * handled >= load.messages:
                 early_memory = memory.of_processes(instances.pids[1:])
-            if handled >= load.messages and fresh < task.messages:  # as many as were asked for, while others lie pending
+            if handled >= load.messages and fresh < task.messages:  # as many as were asked for; others stay pending
                 pause(ground.link, ground.keys, [DEFAULT_KIND], on=True)
         elif now - moved > STALLED:
             raise Unavailable(f"the measurement was given up: nothing was handled or published for {STALLED:g} s")

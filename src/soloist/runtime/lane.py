@@ -198,9 +198,7 @@ class Lane:
             within: seconds after which to go on in any case.
         """
         bell = self._instance.keys.bell(self.kind)
-        self.at_the_bell = (
-            True  # before it looks whether it is wanted: who ends that calls only those away who are there
-        )
+        self.at_the_bell = True  # before it looks whether it is wanted: only those who are there are called away
         try:
             while self.is_wanted and desk.incarnation is self._instance.incarnation:
                 token = self._bell.command("BLPOP", bell, BLOCK if within is None else min(BLOCK, within))
