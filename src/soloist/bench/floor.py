@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from uuid import uuid4
 
-from soloist.store.link import Link
-from soloist.store.raw import Raw, Words, pack
+from soloist.store.link import Link, Words, pack
+from soloist.store.raw import Raw
 from soloist.store.server import Server
 
 PIPELINE = 1000

@@ -7,8 +7,7 @@ atomic: handling a message takes no lock. Whoever calls takes outcomes out, unde
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
-from operator import is_
+from itertools import chain, repeat, starmap
 from typing import NamedTuple, TypeAlias
 
 from soloist.commit import Home
@@ -63,7 +62,8 @@ class Tray:
         return [*waiting, *([] if in_hand is None else [in_hand]), *in_hands, *done]
 
     def take_outcomes(self) -> list[Outcome]:
-        return [self.outcomes.popleft() for _ in range(len(self.outcomes))]
+        """All that there are now."""
+        return list(starmap(self.outcomes.popleft, repeat((), len(self.outcomes))))
 
     def take_waiting(self) -> list[bytes]:
         """The last first, so that the handler may go on at the other end."""
@@ -159,25 +159,26 @@ class Desk:
     def _runs(self, finished: Mapping[str, Sequence[Outcome]], given: Mapping[str, Sequence[bytes]]) -> list[Run]:
         """By places in the order that the server knows. What one thread did stands at its head, and is seen at a glance."""
         outcomes = list(chain(*finished.values()))
-        if not given and all(map(is_, [envelope for envelope, _ in outcomes], self._held)):
+        if not given and [envelope for envelope, _ in outcomes] == self._held[: len(outcomes)]:
             self._left = self._held[len(outcomes) :]
-            return [_run(list(enumerate(outcomes)), is_back=False)] if outcomes else []
+            return [_run(0, outcomes, is_back=False)] if outcomes else []
         places = {id_of(envelope): place for place, envelope in enumerate(self._held)}
         leaving = {places[id_of(envelope)]: ((envelope, fate), False) for envelope, fate in outcomes}
         leaving.update({places[id_of(envelope)]: ((envelope, None), True) for envelope in chain(*given.values())})
         self._left = [envelope for place, envelope in enumerate(self._held) if place not in leaving]
         runs: list[Run] = []
-        stretch: list[tuple[int, Outcome]] = []
-        was_back = False
+        stretch: list[Outcome] = []
+        begins, was_back = 0, False
         for place in sorted(leaving):
             outcome, is_back = leaving[place]
-            if stretch and (stretch[-1][0] + 1, was_back) != (place, is_back):
-                runs.append(_run(stretch, is_back=was_back))
+            if stretch and (begins + len(stretch), was_back) != (place, is_back):
+                runs.append(_run(begins, stretch, is_back=was_back))
                 stretch = []
-            stretch.append((place, outcome))
-            was_back = is_back
+            if not stretch:
+                begins, was_back = place, is_back
+            stretch.append(outcome)
         if stretch:
-            runs.append(_run(stretch, is_back=was_back))
+            runs.append(_run(begins, stretch, is_back=was_back))
         return runs
 
     def accept(self, call: TurnCall, claimed: Claimed) -> None:
@@ -229,12 +230,13 @@ class Desk:
             self.trays[kind_of(envelope)].waiting.append(envelope)
 
 
-def _run(stretch: Sequence[tuple[int, Outcome]], *, is_back: bool) -> Run:
-    place, (first, _) = stretch[0]
-    if is_back:
-        return Run(place, len(stretch), id_of(first), is_back=True)
-    specials = [_special(at, id_of(envelope), fate) for at, (envelope, fate) in stretch if fate is not None]
-    return Run(place, len(stretch), id_of(first), specials)
+def _run(place: int, stretch: Sequence[Outcome], *, is_back: bool) -> Run:
+    """Of what lies side by side, from this place on."""
+    first, _ = stretch[0]
+    specials = [
+        _special(at, id_of(envelope), fate) for at, (envelope, fate) in enumerate(stretch, place) if fate is not None
+    ]
+    return Run(place, len(stretch), id_of(first), specials, is_back)
 
 
 def _special(place: int, ident: bytes, fate: bytes | Again | Along) -> Special:

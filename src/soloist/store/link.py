@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from socket import SHUT_RDWR
-from typing import Any
+from typing import Any, TypeAlias
 
+import hiredis
 from redis import exceptions
 from redis.exceptions import NoScriptError, RedisError
 
@@ -24,6 +25,10 @@ FORKED = 70
 
 CHUNK = 2**18
 """Bytes that are sent at a time: the time limit of a call is for each chunk, so a large message may take longer."""
+
+Words: TypeAlias = tuple[str | bytes | int | float, ...]
+pack: Callable[[Words], bytes] = hiredis.pack_command  # type: ignore[assignment]  # typed as if it took one word
+"""Not by way of the client library, which looks at every word once more first: a tenth of the time of a large page."""
 
 HANG_UP = 0.02
 """Seconds between attempts to end a wait."""
@@ -140,7 +145,7 @@ class Link:
             os._exit(FORKED)
         if not self._open:
             self._connect()
-        packed = b"".join(self._connection.pack_command(*words))
+        packed = pack(tuple(words))
         self._connection.send_packed_command([packed[at : at + CHUNK] for at in range(0, len(packed), CHUNK)])
 
     def _receive(self) -> Any:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from soloist.settings import Settings
@@ -136,7 +137,7 @@ def publish(link: Link, keys: Keys, instance: str, settings: Settings, page: Pag
         more_args=[
             *kinds,
             *(len(page.envelopes[kind]) for kind in kinds),
-            *(envelope for kind in kinds for envelope in page.envelopes[kind]),
+            *chain(*page.envelopes.values()),
         ],
     )
     if replies.word(reply, "publish", "OK", "FULL") == "FULL":

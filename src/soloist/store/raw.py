@@ -1,7 +1,6 @@
 """A connection with nothing between it and the parser, for measurements: what the server itself can do."""
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import hiredis
 
@@ -9,8 +8,6 @@ from soloist.errors import Unavailable
 from soloist.store.server import Server
 
 READ = 2**18
-Words: TypeAlias = tuple[bytes, ...]
-pack: Callable[[Words], bytes] = hiredis.pack_command  # type: ignore[assignment]  # typed as if it took one word
 
 
 class Raw:
