@@ -69,7 +69,7 @@ def test_completions_that_are_recorded_twice_are_told(arena: Arena, ground: Grou
     doubled: list[int] = []
 
     def double(handled: int) -> None:
-        if not doubled:
+        if handled and not doubled:
             doubled.append(handled)
             ground.link.command("HINCRBY", ground.keys.totals, "completed", 500)
 

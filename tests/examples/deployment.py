@@ -29,6 +29,10 @@ class Deployment:
         self._inspector = Inspector(Server(url), namespace)
         self._started: list[subprocess.Popen[bytes]] = []
 
+    def give(self, **environment: str) -> None:
+        """For those that are started from now on."""
+        self._environment.update(environment)
+
     @property
     def running(self) -> list["subprocess.Popen[bytes]"]:
         return [process for process in self._started if process.poll() is None]

@@ -1,4 +1,8 @@
-"""A relay under load: four writers at once, its generator killed now and then, and the verdict. Used by tools/outbox.py."""
+"""A relay under load: four writers at once, its generator killed now and then, and the verdict. Used by tools/outbox.py.
+
+The generator handles, too, so a message may be in the hands of every one that is killed: `max_attempts` is above the
+number of kills, or such a message would end in the error store as poison.
+"""
 
 import threading
 import time
@@ -38,6 +42,7 @@ class Verdict:
 def relay_under_load(relay: Deployment, database: str, rows: int, kills: int, within: float = 60) -> Verdict:
     """Write so many rows, kill the generator so many times while they are written, and count what was handled."""
     begun = time.monotonic()
+    relay.give(SOLOIST_MAX_ATTEMPTS=str(kills + 2))
     relay.start(INSTANCES)
     shares = [(rows - 1) // (kills + 1)] * kills
     shares.append(rows - 1 - sum(shares))  # the last row comes when all others are there

@@ -117,11 +117,11 @@ def test_a_lane_that_ends_though_nobody_stopped_it_ends_the_instance_with_a_sent
 
 def test_a_token_that_comes_when_it_is_not_wanted_rings_for_others(stage: Stage) -> None:
     """A crew's porter may have taken it just before."""
-    app, handled = app_with(), list[str]()
+    app, handled = app_with(*numbered("job", 1)), list[str]()
     app.handler("job", concurrency=2)(lambda message: handled.append(message.body))
     instance = stage.start(app)
+    stage.wait_until_done(1)  # it was elected, and plays both parts: nothing tells it to handle again after this
     (only,) = instance.handler.lanes
-    instance.handler.play(False)
     calls, turn = list[Any](), only._claims.turn
 
     def noting(desk: Desk, wants: Mapping[str, int], **how: Any) -> None:
@@ -129,6 +129,8 @@ def test_a_token_that_comes_when_it_is_not_wanted_rings_for_others(stage: Stage)
         turn(desk, wants, **how)
 
     only._claims.turn = noting  # type: ignore[method-assign]
+    instance.handler.play(False)
+    wait_until(lambda: any("back" in how for _, how in calls), what="it rests, and claims no more")
 
     only._rung()  # type: ignore[attr-defined]
 

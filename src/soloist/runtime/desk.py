@@ -233,10 +233,11 @@ class Desk:
 def _run(place: int, stretch: Sequence[Outcome], *, is_back: bool) -> Run:
     """Of what lies side by side, from this place on."""
     first, _ = stretch[0]
-    specials = [
-        _special(at, id_of(envelope), fate) for at, (envelope, fate) in enumerate(stretch, place) if fate is not None
-    ]
-    return Run(place, len(stretch), id_of(first), specials, is_back)
+    if is_back:
+        return Run(place, len(stretch), id_of(first), is_back=True)
+    places = enumerate(stretch, place)
+    specials = [_special(at, id_of(envelope), fate) for at, (envelope, fate) in places if fate is not None]
+    return Run(place, len(stretch), id_of(first), specials)
 
 
 def _special(place: int, ident: bytes, fate: bytes | Again | Along) -> Special:

@@ -210,7 +210,8 @@ class Lane:
                     break
         except Unavailable as error:
             self.at_the_bell = False
-            time.sleep(self._bell_patience.failed(error))
+            if not self._bell.take_interruption():
+                time.sleep(self._bell_patience.failed(error))
         finally:
             self.at_the_bell = False
         return False

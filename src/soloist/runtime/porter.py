@@ -77,7 +77,8 @@ class Porter:
             try:
                 token = self._link.command("BLPOP", self._bell, self._block)
             except Unavailable as error:
-                time.sleep(self._patience.failed(error))
+                if not self._link.take_interruption():
+                    time.sleep(self._patience.failed(error))
                 continue
             finally:
                 self.is_waiting = False

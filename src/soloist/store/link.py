@@ -43,6 +43,7 @@ class Link:
         self._connection = server.connection(timeout)
         self._open = False
         self._in_child = False
+        self._was_interrupted = False
         gate.links.add(self)
 
     def command(self, *words: str | bytes | float) -> Any:
@@ -102,10 +103,16 @@ class Link:
 
     def interrupt(self) -> None:
         """End, from another thread, a call that waits: its connection may have died in silence. The next makes a new one."""
+        self._was_interrupted = True
         socket = getattr(self._connection, "_sock", None)
         if socket is not None:
             with suppress(OSError):
                 socket.shutdown(SHUT_RDWR)
+
+    def take_interruption(self) -> bool:
+        """Whether it was interrupted since the last time this was asked: a failure then says nothing of the server."""
+        was, self._was_interrupted = self._was_interrupted, False
+        return was
 
     def hang_up(self, user: threading.Thread, until: float) -> None:
         """End the wait of the thread that uses it, which is about to end, and wait until it has closed it and is gone.
