@@ -35,6 +35,7 @@ class Server:
     def empty(self) -> None:
         """Forget everything, the log too: else one system's log is rewritten in the middle of the next one's sample."""
         self._client.flushall()
+        _wait("no rewrite is under way", self._has_no_rewrite)  # the server begins one by itself when the log has grown
         self._client.bgrewriteaof()
         _wait("the log is rewritten", self._has_no_rewrite)
 
