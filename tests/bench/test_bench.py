@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from soloist.bench.progress import Silence
 from soloist.bench.scenarios import SCENARIOS
 from soloist.bench.session import Session
 from soloist.cli.bench import SCENARIO_NAMES
 from soloist.lab import probe
+from soloist.lab.progress import Silence
 from soloist.settings import Settings
 from soloist.store.link import Link
 from soloist.store.server import Server

@@ -10,9 +10,9 @@ import pytest
 from soloist.bench import ledger
 from soloist.bench.charts import Bars, chart
 from soloist.bench.page import page
-from soloist.bench.progress import Bar, line
 from soloist.bench.result import Column, Result, are_sound, middle, percentile
 from soloist.bench.table import table
+from soloist.lab.progress import Bar, line
 from soloist.message import Message
 
 

@@ -12,7 +12,9 @@ from tests.kill_points import SOURCES
 from tests.servers import Kind, require
 
 
-def chaos(kind: Kind, folder: Path, *words: str | int, sources: Path | None = None) -> "subprocess.CompletedProcess[str]":
+def chaos(
+    kind: Kind, folder: Path, *words: str | int, sources: Path | None = None
+) -> "subprocess.CompletedProcess[str]":
     """Run it to its end, on a private server of this kind.
 
     Args:

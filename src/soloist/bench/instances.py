@@ -1,16 +1,14 @@
 """The instances of one measured run: real processes of `soloist run`, as a user would start them."""
 
-import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 
 from soloist.errors import Unavailable
+from soloist.lab.instance import instance_environment, instance_words
 from soloist.lab.leashed import Leash
-from soloist.settings import ENVIRONMENT_PREFIX, Settings
+from soloist.settings import Settings
 
 LOOK = 0.005
 WITHIN = 60.0
@@ -27,9 +25,7 @@ class Instances:
 
     def __init__(self, leash: Leash, variables: Mapping[str, str], settings: Settings, folder: Path) -> None:
         self._leash = leash
-        own = {name: value for name, value in os.environ.items() if not name.startswith(ENVIRONMENT_PREFIX)}
-        wanted = {ENVIRONMENT_PREFIX + name.upper(): str(value) for name, value in asdict(settings).items()}
-        self._environment = {**own, **wanted, **variables}
+        self._environment = instance_environment(settings, variables)
         self._folder = folder
         self.processes: list[subprocess.Popen[bytes]] = []
         self._killed: set[subprocess.Popen[bytes]] = set()
@@ -43,7 +39,7 @@ class Instances:
         at = len(self.processes)
         with self.told_by(at).open("wb") as told, self._said_by(at).open("wb") as said:
             process = self._leash.start(
-                [sys.executable, "-P", "-m", "soloist", "run", *words, "--log-level", "warning"],
+                instance_words(*words),
                 env=self._environment,
                 cwd=self._folder,
                 stdin=subprocess.DEVNULL,

@@ -3,28 +3,15 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from soloist.bench.arena import Arena, named_arena, private_arena
 from soloist.bench.bodies import maker
 from soloist.bench.floor import floor_rate
 from soloist.bench.load import Load, Measured, measure
 from soloist.lab.private_server import Persistence
+from soloist.lab.progress import Progress
 from soloist.settings import Settings
 from soloist.store.server import Server
-
-
-class Progress(Protocol):
-    """Whoever shows how far it is."""
-
-    def begin(self, what: str, of: int) -> None:
-        """Something with so many parts begins."""
-
-    def at(self, done: int) -> None:
-        """So many of them are done."""
-
-    def end(self) -> None:
-        """It is over."""
 
 
 @dataclass(frozen=True)

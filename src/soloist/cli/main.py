@@ -19,6 +19,7 @@ import click
 
 from soloist import __version__
 from soloist.cli.bench import bench
+from soloist.cli.chaos import chaos
 from soloist.cli.clean import clean
 from soloist.cli.control import handover, pause, resume
 from soloist.cli.doctor import doctor
@@ -76,7 +77,7 @@ def cli() -> None:
 
 
 COMMANDS = (
-    run, get_errors, errors, status, log, monitor, pause, resume, handover, clean, purge, server, doctor, bench,
+    run, get_errors, errors, status, log, monitor, pause, resume, handover, clean, purge, server, doctor, bench, chaos,
 )  # fmt: skip
 for command in COMMANDS:
     cli.add_command(command)

@@ -1,5 +1,6 @@
 """A real server of one's own: started here, ended here, shared with nobody."""
 
+import os
 import socket
 import subprocess
 import time
@@ -26,6 +27,7 @@ class PrivateServer:
         persistence: "no", or when the append-only file is flushed to the disk.
         options: more of the server's own options, as in its configuration file.
         program: of the server; None: as embedded/binary.py finds it.
+        variables: more of its environment.
     """
 
     def __init__(
@@ -35,11 +37,13 @@ class PrivateServer:
         persistence: Persistence,
         options: Mapping[str, str] | None = None,
         program: Path | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         self._leash = leash
         self._folder = folder
         self._port = free_port()
         self._program = program
+        self._environment = {**os.environ, **(variables or {})}
         kept = {"appendonly": "no"} if persistence == "no" else {"appendonly": "yes", "appendfsync": persistence}
         self._options = {"save": "", **kept, **(options or {})}
         self._process: subprocess.Popen[bytes] | None = None
@@ -47,6 +51,23 @@ class PrivateServer:
     @property
     def url(self) -> str:
         return f"redis://127.0.0.1:{self._port}/0"
+
+    @property
+    def port(self) -> int:
+        return self._port
+
+    @property
+    def folder(self) -> Path:
+        return self._folder
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None
+
+    def send_signal(self, number: int) -> None:
+        """To its process; nothing happens if it does not run."""
+        if self._process is not None:
+            self._process.send_signal(number)
 
     def __enter__(self) -> Self:
         self.start()
@@ -61,7 +82,9 @@ class PrivateServer:
         said = {"bind": "127.0.0.1", "port": str(self._port), "dir": str(self._folder), "logfile": "server.log"}
         words = [word for name, value in (said | self._options).items() for word in (f"--{name}", value)]
         program = [str(self._program or find_server()), *words]
-        process = self._process = self._leash.start(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = self._process = self._leash.start(
+            program, env=self._environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         deadline = time.monotonic() + ANSWERS_WITHIN
         while not self._answers() or process.poll() is not None:  # a stranger who took the port may answer
             if process.poll() is not None or time.monotonic() > deadline:

@@ -3,13 +3,26 @@
 import shutil
 import sys
 import time
+from typing import Protocol
 
-from soloist.bench.session import Progress
 from soloist.cli.output import is_terminal
 from soloist.durations import duration
 
 EVERY = 0.1
 WIDTH = 30
+
+
+class Progress(Protocol):
+    """Whoever shows how far it is."""
+
+    def begin(self, what: str, of: int) -> None:
+        """Something with so many parts begins."""
+
+    def at(self, done: int) -> None:
+        """So many of them are done."""
+
+    def end(self) -> None:
+        """It is over."""
 
 
 def bar() -> Progress:

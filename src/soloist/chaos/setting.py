@@ -1,0 +1,122 @@
+"""Setting the stage: a server, a fresh namespace, and instances that reach the server in the ways that the plan needs."""
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from soloist.chaos.catalogue import KINDS, Family
+from soloist.chaos.clock import ServerClock
+from soloist.chaos.fleet import Fleet, Slot, Way
+from soloist.chaos.network import Host
+from soloist.chaos.plan import Plan
+from soloist.chaos.proxy import FaultProxy
+from soloist.chaos.stage import Stage
+from soloist.chaos.task import Task
+from soloist.chaos.wish import Wish
+from soloist.chaos.witness import Witness
+from soloist.errors import SoloistError
+from soloist.inspector import Inspector
+from soloist.lab.leashed import Leash
+from soloist.lab.private_server import PrivateServer
+from soloist.store.keys import Keys
+from soloist.store.link import Link
+from soloist.store.server import Server
+from soloist.store.snapshot import purge
+
+HASTY = 0.5
+"""Seconds that the nemesis and the witness wait for an answer: the server may be away because of them."""
+
+SAVES = "3600 100000000"
+"""When the private server saves by itself: practically never. But a server that never does does not mind a failed save."""
+
+READY_WITHIN = 3.0
+"""Seconds from the start of the instances to the beginning of the plan, in which they join."""
+
+
+@contextmanager
+def set_stage(wish: Wish, plan: Plan) -> Iterator[Stage]:
+    """Everything is there and at work; it is all gone afterwards."""
+    names = {step.kind for step in plan.steps}
+    families = {KINDS[name].family for name in names}
+    with ExitStack() as ending:
+        leash = ending.enter_context(Leash())
+        folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="soloist-chaos-")))
+        hosts = _hosts(wish.instances, ending) if Family.NETWORK in families else []
+        clock = ServerClock(folder) if "clock" in names else None
+        server = None
+        if wish.server is None:
+            server = _private_server(wish, leash, folder, hosts, clock)
+            ending.enter_context(server)
+        near = wish.server.url if wish.server is not None else _url(server, "127.0.0.1")
+        namespace = f"chaos-{uuid4().hex[:12]}"
+        hasty = Server(f"{near}{'&' if '?' in near else '?'}socket_timeout={HASTY}")
+        link = ending.enter_context(closing(Link(hasty, HASTY)))
+        ending.callback(_purge, near, namespace)
+        task = Task(str(folder), wish.target, wish.messages, plan.seconds, time.time() + READY_WITHIN)
+        witness = Witness(Inspector(hasty, namespace))
+        variables = {"SOLOIST_NAMESPACE": namespace, **task.variables()}
+        fleet = Fleet(leash, wish.settings, variables, folder, witness.has_joined)
+        ending.callback(fleet.pull_all_plugs)
+        stage = Stage(
+            folder, namespace, near, wish.settings, leash, link, fleet, witness, server, clock, begins=task.begun
+        )
+        for number in range(wish.instances):
+            fleet.add(_slot(stage, number, hosts, is_proxied=Family.CONNECTION in families, ending=ending))
+        witness.start()
+        ending.callback(witness.stop)
+        yield stage
+
+
+def _slot(stage: Stage, number: int, hosts: list[Host], *, is_proxied: bool, ending: ExitStack) -> Slot:
+    """Every way in turn, of those that the plan needs."""
+    ways = [Way.DIRECT, *([Way.PROXIED] if is_proxied else []), *([Way.FAR] if hosts else [])]
+    way = ways[number % len(ways)]
+    if way is Way.PROXIED:
+        parts = urlsplit(stage.near)
+        proxy = ending.enter_context(FaultProxy(parts.hostname or "127.0.0.1", parts.port or 6379))
+        there = parts._replace(netloc=f"{_credentials(parts.netloc)}{proxy.address[0]}:{proxy.address[1]}")
+        return Slot(way, there.geturl(), proxy=proxy)
+    if way is Way.FAR:
+        host = hosts[number // len(ways)]
+        return Slot(way, _url(stage.server, host.here), host=host)
+    return Slot(way, stage.near)
+
+
+def _private_server(
+    wish: Wish, leash: Leash, folder: Path, hosts: list[Host], clock: ServerClock | None
+) -> PrivateServer:
+    options = {"save": SAVES}
+    if hosts:
+        options |= {"bind": " ".join(["127.0.0.1", *(host.here for host in hosts)]), "protected-mode": "no"}
+    variables = clock.variables if clock is not None else None
+    return PrivateServer(leash, folder / "server", wish.persistence, options, variables=variables)
+
+
+def _hosts(instances: int, ending: ExitStack) -> list[Host]:
+    """One for every third instance."""
+    hosts = [Host(os.getpid() % 5000 * 3 + at) for at in range((instances + 2) // 3)]
+    for host in hosts:
+        ending.callback(host.remove)
+        host.make()
+    return hosts
+
+
+def _url(server: PrivateServer | None, address: str) -> str:
+    assert server is not None, "a named server is reached by its own address"
+    return f"redis://{address}:{server.port}/0"
+
+
+def _credentials(netloc: str) -> str:
+    user, at, _ = netloc.rpartition("@")
+    return user + at
+
+
+def _purge(url: str, namespace: str) -> None:
+    """Leave nothing behind; on a private server it would go anyway."""
+    with suppress(SoloistError), closing(Link(Server(url), 60.0)) as link:
+        purge(link, Keys(namespace), data=True)
