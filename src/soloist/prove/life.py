@@ -1,0 +1,100 @@
+"""What an attempt lives in: the App's lifespan, its event loop, and a thread for the user's function, as in an instance."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from soloist.errors import UsageError
+from soloist.prove.child import Crashed, Refused, Report, Seen, crash
+from soloist.prove.crash_points import END, Place, Watch
+from soloist.prove.own_code import OwnCode
+from soloist.runtime.lifespan import Lifespan
+from soloist.runtime.loop import Loop
+
+if TYPE_CHECKING:
+    from soloist.app import App
+
+PATIENCE = 10.0
+"""Seconds that an attempt may take if the handler has no timeout of its own: so long nobody waits at a terminal."""
+
+CLOSING = 2.0
+"""Seconds for what the user's code left running, and again for the end of the lifespan."""
+
+
+class Life:
+    """One life, in a process of its own.
+
+    Attributes:
+        ctx: what the lifespan yielded.
+    """
+
+    def __init__(self, report: Report, own: OwnCode, crash_at: int | None) -> None:
+        self.ctx: Any = None
+        self.loop = Loop()
+        self._report = report
+        self._crash_at = crash_at
+        self._watch = Watch(own, crash_at, self._crash)
+
+    @contextmanager
+    def of(self, app: "App") -> Iterator[None]:
+        """From the beginning of the lifespan to its end; afterwards the crash points that were seen are told.
+
+        Raises:
+            UsageError: the lifespan fails.
+        """
+        self._watch.install()
+        lifespan = Lifespan(app.lifespan, self.loop)
+        self.ctx = lifespan.enter()
+        yield
+        if self._crash_at == 0:
+            self._crash(END)
+        lifespan.leave(CLOSING)
+        self.loop.stop(CLOSING)
+        threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 - nobody else also ends idle executors
+        self._report.write(Seen(self._watch.places, self._watch.seen))
+
+    def watched(self, call: Callable[[], Any], thread: str) -> Any:
+        """Call the user's function on a thread of its own, and be killed in it if that is what this life is for.
+
+        Not on the main thread: a connection that was opened by the lifespan is used by another thread in an instance, too.
+        """
+        came: list[Any] = []
+        raised: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                self._watch.on()
+                came.append(call())
+            except BaseException as error:  # noqa: BLE001 - whatever it is, it is told on the other thread
+                raised.append(error)
+            finally:
+                self._watch.off()
+
+        before = self._tasks()
+        worker = threading.Thread(target=work, name=thread, daemon=True)
+        worker.start()
+        worker.join()
+        self._wait_for(self._tasks() - before)
+        if raised:
+            raise raised[0]
+        return came[0]
+
+    def _crash(self, place: Place) -> None:
+        self._report.write(Crashed(place))
+        crash()
+
+    def _tasks(self) -> "set[asyncio.Task[Any]]":
+        """What runs in the loop, if there is one: asking for it would begin one."""
+        return asyncio.all_tasks(self.loop.running) if self.loop.has_begun else set()
+
+    def _wait_for(self, tasks: "set[asyncio.Task[Any]]") -> None:
+        """Tasks that the function began and did not wait for: an instance lives on, and they come to their end."""
+        if tasks and self._crash_at != 0:
+            self.loop.run(lambda: asyncio.wait(tasks, timeout=CLOSING))
+
+
+def refused(report: Report, error: UsageError) -> None:
+    """It could not begin: that is told, and is all of this life."""
+    report.write(Refused(str(error)))
