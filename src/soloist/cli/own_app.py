@@ -53,7 +53,7 @@ def own_function(where: str, option: str) -> Callable[..., Any]:
     if not module_name or not attribute or module_name.endswith(".py") or "/" in module_name:
         raise UsageError(f"{option}: {where!r} is not MODULE:FUNCTION (for example shop.orders:world).")
     module = _imported(f"{option} {where}", module_name)
-    found = getattr(module, attribute, None)
+    found: Any = getattr(module, attribute, None)
     if not callable(found):
         what = "has no" if found is None else "cannot call its"
         names = [name for name, each in vars(module).items() if isinstance(each, FunctionType)]
@@ -61,7 +61,8 @@ def own_function(where: str, option: str) -> Callable[..., Any]:
             f" Did you mean {module_name}:{each}?" for each in difflib.get_close_matches(attribute, names, n=1)
         )
         raise UsageError(f"{option} {where}: module {module_name!r} {what} {attribute!r}.{meant}")
-    return found
+    function: Callable[..., Any] = found
+    return function
 
 
 def _imported(where: str, name: str) -> ModuleType:

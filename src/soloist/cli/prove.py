@@ -55,7 +55,7 @@ Examples:
 )
 @click.option("--world", metavar="MODULE:FUNCTION", help="Answers the outside world, to be compared.")
 @click.option("--reset", metavar="MODULE:FUNCTION", help="Sets the outside world back, before each run.")
-@click.option("--most", metavar="N", type=COUNT, help="Crash points that are tried.  [default: 500]")
+@click.option("--most", metavar="N", type=COUNT, help="Crash points that are tried.  [default: 200]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @connects
 def prove(

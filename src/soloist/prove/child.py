@@ -51,6 +51,8 @@ class Fated(msgspec.Struct, tag=True):
     committed: list[str] = []
     published: list[str] = []
     is_again: bool = False
+    where: str = ""
+    """In which line of the user's it was raised."""
 
 
 class Accepted(msgspec.Struct, tag=True):

@@ -1,9 +1,12 @@
 """A message in the hands of a handler, attempt by attempt, each in a process of its own."""
 
+import logging
 import time
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,7 +20,7 @@ from soloist.prove.child import Ended, Fated, Refused, Report
 from soloist.prove.crash_points import Point
 from soloist.prove.history import History
 from soloist.prove.life import PATIENCE, Life, refused
-from soloist.prove.outcome import COMMITTED, PUBLISHED, Outcome, message_told
+from soloist.prove.outcome import COMMITTED, COMPLETED, PUBLISHED, Outcome, message_told
 from soloist.prove.own_code import OwnCode
 from soloist.runtime.fate import Again, Along, Fate, Fates
 from soloist.runtime.incarnation import new_tag
@@ -106,7 +109,9 @@ class Handling:
                 for each, fate in together
                 if fate.is_again and each.retried < MOST_RETRIES
             ]
-        history.outcome = self._outcome([fates[each.envelope] for each in self._first])
+        last = [fates[each.envelope] for each in self._first]
+        history.outcome = self._outcome(last)
+        history.fate = next((each.fate + each.where for each in last if each.fate != COMPLETED), COMPLETED)
         return history
 
     def _outcome(self, fates: Sequence[Fated]) -> Outcome:
@@ -125,6 +130,7 @@ class Handling:
 
     def _attempt(self, waiting: Sequence[Delivery], crash_at: int | None, report: Report) -> None:
         """In the child: handle, and tell what becomes of each message."""
+        logging.getLogger("soloist").disabled = True  # what becomes of the message is told by the verdict
         life = Life(report, self.own, crash_at)
         fates = Fates(self._declared, self._retries, lambda: "prove")
         try:
@@ -133,10 +139,12 @@ class Handling:
                 raised = self._hand_over(life, messages)
                 for message, each in zip(messages, waiting, strict=True):
                     error = Reject(message.rejected) if message.rejected is not None else raised
-                    fate = (
-                        fates.completed(message) if error is None else fates.raised(error, each.attempt, each.retried)
-                    )
-                    report.write(self._fated(fate))
+                    if error is None:
+                        report.write(self._fated(fates.completed(message)))
+                    else:
+                        fated = self._fated(fates.raised(error, each.attempt, each.retried))
+                        fated.where = self._whence(error)
+                        report.write(fated)
         except UsageError as error:
             refused(report, error)
 
@@ -145,11 +153,12 @@ class Handling:
         call = self._app.wrapped(self._declared, self._declared.fit.bind(life.ctx))
         given = list(messages) if self._declared.batch else messages[0]
         is_async = self._declared.fit.flavour is Flavour.ASYNC
+
+        def handle() -> None:
+            life.watched(lambda: life.loop.run(lambda: call(given), self._timeout) if is_async else call(given))
+
         try:
-            life.watched(
-                lambda: life.loop.run(lambda: call(given), self._timeout) if is_async else call(given),
-                f"handler {self._declared.kind}",
-            )
+            life.on_thread(handle, f"handler {self._declared.kind}")
         except BaseException as error:  # noqa: BLE001 - whatever the user's code raises, the message failed
             return error
         return None
@@ -157,15 +166,20 @@ class Handling:
     def _fated(self, fate: Fate) -> Fated:
         match fate:
             case None:
-                return Fated("completed")
+                return Fated(COMPLETED)
             case Along(writes, messages):
-                return Fated("completed", [self._write_told(each) for each in writes], list(map(_published, messages)))
+                return Fated(COMPLETED, [self._write_told(each) for each in writes], list(map(_published, messages)))
             case Again(after_ms):
                 return Fated(f"to be tried again after {after_ms / 1000:g} s", is_again=True)
             case _:
                 details = msgspec.json.decode(fate, type=Details)
                 kind = "rejected" if details.type == Reject.__name__ else f"failed: {details.type}"
                 return Fated(f"{kind}: {details.reason}")
+
+    def _whence(self, error: BaseException) -> str:
+        """The last line of the user's own that it went through."""
+        own = [each for each in traceback.walk_tb(error.__traceback__) if self.own.has(each[0].f_code)]
+        return f" ({Path(own[-1][0].f_code.co_filename).name}, line {own[-1][1]})" if own else ""
 
     def _write_told(self, write: Write) -> str:
         name = write.key.removeprefix(self._home.data)

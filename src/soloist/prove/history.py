@@ -13,11 +13,13 @@ class History:
 
     Attributes:
         trouble: why it did not come to its end as it should, if it did not.
+        fate: what became of the message, of several the first that was not completed; where it was raised, if it was.
     """
 
     processes: list[Ended] = field(default_factory=list)
     outcome: Outcome = field(default_factory=Outcome)
     trouble: str | None = None
+    fate: str = "completed"
 
     def add(self, ended: Ended) -> None:
         self.processes.append(ended)

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from soloist.errors import UsageError
 from soloist.prove.child import Crashed, Refused, Report, Seen, crash
@@ -15,6 +15,8 @@ from soloist.runtime.loop import Loop
 
 if TYPE_CHECKING:
     from soloist.app import App
+
+T = TypeVar("T")
 
 PATIENCE = 10.0
 """Seconds that an attempt may take if the handler has no timeout of its own: so long nobody waits at a terminal."""
@@ -48,38 +50,43 @@ class Life:
         lifespan = Lifespan(app.lifespan, self.loop)
         self.ctx = lifespan.enter()
         yield
-        if self._crash_at == 0:
+        if self.ends_in_a_crash:
             self._crash(END)
         lifespan.leave(CLOSING)
         self.loop.stop(CLOSING)
         threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 - nobody else also ends idle executors
         self._report.write(Seen(self._watch.places, self._watch.seen))
 
-    def watched(self, call: Callable[[], Any], thread: str) -> Any:
-        """Call the user's function on a thread of its own, and be killed in it if that is what this life is for.
+    @property
+    def ends_in_a_crash(self) -> bool:
+        """It is to be killed when all is done, before anything is closed."""
+        return self._crash_at == 0
 
-        Not on the main thread: a connection that was opened by the lifespan is used by another thread in an instance, too.
-        """
-        came: list[Any] = []
+    def on_thread(self, work: Callable[[], None], name: str) -> None:
+        """Have something done by a thread, as in an instance: what the lifespan opened is used by another than its own."""
         raised: list[BaseException] = []
 
-        def work() -> None:
+        def guarded() -> None:
             try:
-                self._watch.on()
-                came.append(call())
+                work()
             except BaseException as error:  # noqa: BLE001 - whatever it is, it is told on the other thread
                 raised.append(error)
-            finally:
-                self._watch.off()
 
-        before = self._tasks()
-        worker = threading.Thread(target=work, name=thread, daemon=True)
+        worker = threading.Thread(target=guarded, name=name, daemon=True)
         worker.start()
         worker.join()
-        self._wait_for(self._tasks() - before)
         if raised:
             raise raised[0]
-        return came[0]
+
+    def watched(self, call: Callable[[], T]) -> T:
+        """Call the user's function, and be killed in it if that is what this life is for."""
+        before = self._tasks()
+        self._watch.on()
+        try:
+            return call()
+        finally:
+            self._watch.off()
+            self._wait_for(self._tasks() - before)
 
     def _crash(self, place: Place) -> None:
         self._report.write(Crashed(place))
@@ -91,7 +98,7 @@ class Life:
 
     def _wait_for(self, tasks: "set[asyncio.Task[Any]]") -> None:
         """Tasks that the function began and did not wait for: an instance lives on, and they come to their end."""
-        if tasks and self._crash_at != 0:
+        if tasks and not self.ends_in_a_crash:
             self.loop.run(lambda: asyncio.wait(tasks, timeout=CLOSING))
 
 

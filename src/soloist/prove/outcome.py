@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-COMMITTED, PUBLISHED = "committed", "published"
+COMPLETED, COMMITTED, PUBLISHED = "completed", "committed", "published"
 
 MOST_TOLD = 3
 """Differences, and messages in a list, that are told by name."""
@@ -58,12 +58,15 @@ def _said(came: Mapping[str, str], wanted: Mapping[str, str]) -> Iterator[str]:
 
 
 def _listed(name: str, came: Sequence[str], wanted: Sequence[str]) -> Iterator[str]:
-    too_many, too_few = Counter(came) - Counter(wanted), Counter(wanted) - Counter(came)
-    if too_many:
-        yield f"{name} {len(came)}, want {len(wanted)}: too many of {_some(too_many)}"
-    if too_few:
-        yield f"{name} {len(came)}, want {len(wanted)}: missing {_some(too_few)}"
-    if not too_many and not too_few and list(came) != list(wanted):
+    too_many, missing = Counter(came) - Counter(wanted), Counter(wanted) - Counter(came)
+    counts = f"{name} {len(came)}, want {len(wanted)}"
+    if too_many and missing:
+        yield f"{name} {_some(too_many)}, want {_some(missing)}"
+    elif too_many:
+        yield f"{counts} ({_some(too_many)} too many)"
+    elif missing:
+        yield f"{counts} ({_some(missing)} missing)"
+    elif list(came) != list(wanted):
         yield f"{name} in another order"
 
 

@@ -16,11 +16,15 @@ class OwnCode:
     """All files but those of Python, of installed packages and of soloist.
 
     Where the function itself lives among installed packages, as in a container: the files beside it and below.
+
+    Attributes:
+        file: where the function is written.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._known: dict[str, bool] = {}
         file = file_of(function)
+        self.file = str(file or "")
         self._beside: Path | None = None
         if file is not None and _is_library(file):
             self._beside = file if file.parent in _libraries() else file.parent

@@ -19,7 +19,7 @@ from soloist.target import Said, settings_of
 if TYPE_CHECKING:
     from soloist.app import App
 
-MOST = 500
+MOST = 200
 """Crash points that are tried unless something else is said: some seconds."""
 
 CALLS = 3
@@ -123,15 +123,15 @@ def _prove(subject: Subject, world: World, end: str, most: int, progress: Progre
             findings.append(_finding(point, history.crashed, differ))
     return Verdict(
         what=subject.what,
-        file=_file_of(wanted),
+        file=subject.own.file,
         end=end,
         many=wanted.many,
         tried=len(points),
         missed=missed,
         seconds=time.monotonic() - begun,
-        fate=_fate(wanted),
+        fate=wanted.fate,
         has_world=world.is_known,
-        is_blind=world.is_known and before == wanted.outcome.world,
+        is_blind=world.is_known and before == wanted.outcome.world and not any(wanted.outcome.lists.values()),
         findings=tuple(findings),
     )
 
@@ -164,16 +164,3 @@ def _finding(point: Point, crashed: Place, differ: tuple[str, ...]) -> Finding:
     found = point if crashed == point.place else point._replace(place=crashed, time=0)
     text = "" if crashed.when is When.END else text_of(crashed.file, crashed.line)
     return Finding(found, text, differ)
-
-
-def _file_of(history: History) -> str:
-    """The file of the first line: the function's own, or that of what is around it."""
-    return next((point.place.file for point in history.points), "")
-
-
-def _fate(history: History) -> str:
-    said = history.outcome.said
-    fates = [fate for name, fate in said.items() if name.startswith("message")]
-    if fates:
-        return next((fate for fate in fates if fate != "completed"), "completed")
-    return "completed" if any(history.outcome.lists.values()) else ""

@@ -6,6 +6,7 @@ again with the old cursor, and one that is killed after that, in what follows a 
 
 import difflib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,11 @@ import msgspec
 
 from soloist.declared import DeclaredSource
 from soloist.errors import UsageError
+from soloist.fitting import Flavour
 from soloist.message import DEFAULT_KIND
 from soloist.prove import child
 from soloist.prove.child import Accepted, Ended, Refused, Report
-from soloist.prove.crash_points import Point
+from soloist.prove.crash_points import END, Point
 from soloist.prove.history import History
 from soloist.prove.life import PATIENCE, Life, refused
 from soloist.prove.outcome import PUBLISHED, Outcome, message_told
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 
 WITHOUT_GATHERING = 1.0
 """Seconds between calls, as a source is told: one that goes as fast as it can would have its messages gathered by time."""
+
+
+YIELDING = (Flavour.GENERATOR, Flavour.ASYNC_GENERATOR)
 
 
 class Reading:
@@ -74,12 +79,14 @@ class Reading:
                     published += page.published
                     stored = page.cursor
                     left -= 1
-            if ended.crashed is None or left <= 0:
+            if ended.crashed in (None, END):
                 break
         outcome = Outcome(said={"cursor": stored or "none"}, lists={PUBLISHED: published})
         history.trouble = _trouble(ended)
         if history.trouble is not None:
             outcome.said["the source"] = history.trouble
+        if not published:
+            history.fate = "nothing is published"
         history.outcome = outcome
         return history
 
@@ -94,25 +101,33 @@ class Reading:
             with life.of(self._app):
                 cursors = {} if stored is None else {self._declared.name: stored}
                 course = Course(self._declared, _term(term, cursors), life.ctx, life.loop, self._settings.max_body)
-                self._call(course, life, left, stored, report)
-                course.close()
+                work = partial(self._call, course, life, left, stored, report)
+                life.on_thread(work, f"source {self._declared.name}")
         except UsageError as error:
             refused(report, error)
 
     def _call(self, course: Course, life: Life, left: int, stored: str | None, report: Report) -> None:
-        while left > 0:
+        is_dry = False
+        while left > 0 and not is_dry:
             try:
-                sheet = life.watched(lambda: course.page(PAGE_MOST), f"source {self._declared.name}")
+                sheet = life.watched(lambda: course.page(PAGE_MOST))
             except UsageError:
                 raise
             except BaseException as error:
                 raise UsageError(f"raised {told(error)}") from error
-            if not course.is_worth_a_call(sheet):
-                return
-            stored = sheet.cursor or stored
-            report.write(Accepted(_published(sheet), stored))
-            course.accepted(sheet)
-            left -= 1
+            is_dry = not course.is_worth_a_call(sheet)
+            if not is_dry:
+                stored = sheet.cursor or stored
+                report.write(Accepted(_published(sheet), stored))
+                course.accepted(sheet)
+                left -= 1
+        with suppress(BaseException):  # what a source raises when it is closed is logged in an instance, and no more
+            if not is_dry and self._declared.fit.flavour in YIELDING:
+                # What follows the last `yield` belongs to its page. It is not watched: the page after it, which may make
+                # up for it, is not asked for any more. What it yields next is given up, as at the end of a term.
+                course.page(PAGE_MOST)
+            if not life.ends_in_a_crash:
+                course.close()
 
 
 def _declared(app: "App", name: str) -> DeclaredSource:

@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from soloist.prove.crash_points import Point, When
+from soloist.prove.outcome import COMPLETED
 
 MOST_LETTERS = 60
+MOST_GROUPS = 10
+"""Findings that are told in words: a loop may have many, and they say the same."""
+
 WORDS = {
     When.BEFORE: "killed{attempt} before {line}",
     When.AFTER: "killed{attempt} after {line}",
@@ -47,7 +51,7 @@ class Verdict:
         seconds: how long that took.
         fate: what became of the message without a crash.
         has_world: whether a function showed the outside world.
-        is_blind: that function shows the same before and after a run without a crash.
+        is_blind: that function shows the same before and after a run without a crash, and nothing else came of it.
     """
 
     what: str
@@ -71,16 +75,19 @@ class Verdict:
 
     def finding_lines(self) -> Iterator[str]:
         """One for each finding; what follows it with the same differences is told by the numbers of its lines."""
-        for told, group in groupby(self.findings, key=lambda each: each.differences):
-            first, *others = group
+        groups = [(told, list(group)) for told, group in groupby(self.findings, key=lambda each: each.differences)]
+        for told, (first, *others) in groups[:MOST_GROUPS]:
             yield f"{self._where(first)}: {'; '.join(told)}"
             if others:
                 yield f"  the same {self._others([each.point for each in others])}"
+        left = sum(len(group) for _, group in groups[MOST_GROUPS:])
+        if left:
+            yield f"and at {_counted(left, 'more crash point')}, which --json names"
 
     def remarks(self) -> Iterator[str]:
         """What a reader must know to make something of the summary."""
-        if self.fate != "completed":
-            yield f"without a crash the message is {self.fate}" if self.fate else "without a crash nothing is published"
+        if self.fate != COMPLETED:
+            yield f"without a crash: {self.fate}"
         if self.is_blind:
             yield "a run without a crash changes nothing that the world function shows: does it look at the right thing?"
         if self.tried < self.many:
@@ -89,11 +96,11 @@ class Verdict:
                 f"for all of them: --most {self.many}"
             )
         if self.missed:
-            yield f"{self.missed} crash points were not reached again: it does not take the same way each time"
+            yield f"{_counted(self.missed, 'crash point')} not reached again: it does not take the same way each time"
 
     def summary(self) -> str:
         """The last line."""
-        took = f"{self.tried:,} crash points, {self.seconds:.1f} s"
+        took = f"{_counted(self.tried, 'crash point')}, {self.seconds:.1f} s"
         if not self.is_safe:
             return f"not safe to repeat: {self.what}, {len(self.findings):,} of {took}"
         if not self.has_world:
@@ -146,6 +153,10 @@ class Verdict:
             when = point.place.when
             told[f"after {self.end}" if when is When.END else f"{SHORT[when]} {self._line(point)}"] = None
         return _shortened(list(told))
+
+
+def _counted(many: int, what: str) -> str:
+    return f"{many:,} {what}" if many == 1 else f"{many:,} {what}s"
 
 
 def _shortened(told: Sequence[str]) -> str:
