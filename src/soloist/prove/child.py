@@ -38,10 +38,12 @@ class Crashed(msgspec.Struct, tag=True):
 
 
 class Seen(msgspec.Struct, tag=True):
-    """Which crash points it went by, and how many there were."""
+    """Which crash points it went by, and how many there were; written at the end of an orderly life."""
 
     places: list[Place]
     many: int
+    has_lasting: bool = False
+    """A thread that the user's code began did not end by itself."""
 
 
 class Fated(msgspec.Struct, tag=True):

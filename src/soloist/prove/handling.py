@@ -63,6 +63,7 @@ class Handling:
         self.what = f"the handler {declared.where}"
         self.own = OwnCode(declared.fit.function)
         self._app, self._declared = app, declared
+        self._has_lasting = False  # threads that go on for ever are waited for once, not at every crash point
         self._require_bodies(bodies, key)
         self._timeout = declared.timeout or settings.timeout or None
         self._retries = declared.retries if declared.retries is not None else settings.retries
@@ -94,6 +95,7 @@ class Handling:
             crash_at = at.number if at is not None and at.process == len(history.processes) else None
             ended = self._process(waiting, crash_at, is_quiet)
             history.add(ended)
+            self._has_lasting |= ended.seen.has_lasting
             fated = [record for record in ended.records if isinstance(record, Fated)]
             if ended.crashed is not None and not fated:
                 waiting = [replace(each, attempt=each.attempt + 1) for each in waiting]
@@ -131,7 +133,7 @@ class Handling:
     def _attempt(self, waiting: Sequence[Delivery], crash_at: int | None, report: Report) -> None:
         """In the child: handle, and tell what becomes of each message."""
         logging.getLogger("soloist").disabled = True  # what becomes of the message is told by the verdict
-        life = Life(report, self.own, crash_at)
+        life = Life(report, self.own, crash_at, waits=not self._has_lasting)
         fates = Fates(self._declared, self._retries, lambda: "prove")
         try:
             with life.of(self._app):

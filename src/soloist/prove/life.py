@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,15 +29,20 @@ CLOSING = 2.0
 class Life:
     """One life, in a process of its own.
 
+    Args:
+        crash_at: the number of the crash point at which it is killed; 0: when all is done; None: it is not.
+        waits: at its end, for threads that the user's code began. An instance lives on, and they come to theirs.
+
     Attributes:
         ctx: what the lifespan yielded.
     """
 
-    def __init__(self, report: Report, own: OwnCode, crash_at: int | None) -> None:
+    def __init__(self, report: Report, own: OwnCode, crash_at: int | None, *, waits: bool) -> None:
         self.ctx: Any = None
         self.loop = Loop()
         self._report = report
         self._crash_at = crash_at
+        self._waits = waits
         self._watch = Watch(own, crash_at, self._crash)
 
     @contextmanager
@@ -54,8 +60,7 @@ class Life:
             self._crash(END)
         lifespan.leave(CLOSING)
         self.loop.stop(CLOSING)
-        threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 - nobody else also ends idle executors
-        self._report.write(Seen(self._watch.places, self._watch.seen))
+        self._report.write(Seen(self._watch.places, self._watch.seen, self._has_lasting_threads()))
 
     @property
     def ends_in_a_crash(self) -> bool:
@@ -91,6 +96,17 @@ class Life:
     def _crash(self, place: Place) -> None:
         self._report.write(Crashed(place))
         crash()
+
+    def _has_lasting_threads(self) -> bool:
+        """Wait for those that come to their end. Those of a handler are daemons, as the thread that it runs on."""
+        threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 - nobody else also ends idle executors
+        if not self._waits:
+            return False
+        until = time.monotonic() + CLOSING
+        others = [each for each in threading.enumerate() if each is not threading.current_thread()]
+        for each in others:
+            each.join(max(0.0, until - time.monotonic()))
+        return any(each.is_alive() for each in others)
 
     def _tasks(self) -> "set[asyncio.Task[Any]]":
         """What runs in the loop, if there is one: asking for it would begin one."""

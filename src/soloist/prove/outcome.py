@@ -11,7 +11,7 @@ COMPLETED, COMMITTED, PUBLISHED = "completed", "committed", "published"
 MOST_TOLD = 3
 """Differences, and messages in a list, that are told by name."""
 
-MOST_LETTERS = 60
+MOST_LETTERS, MOST_OF_A_REASON = 60, 200
 
 
 @dataclass
@@ -54,7 +54,8 @@ def differences(came: Outcome, wanted: Outcome) -> tuple[str, ...]:
 def _said(came: Mapping[str, str], wanted: Mapping[str, str]) -> Iterator[str]:
     for name in _names(came, wanted):
         if came.get(name) != wanted.get(name):
-            yield f"{name} {_short(came.get(name, 'none'))}, want {_short(wanted.get(name, 'none'))}"
+            is_now, was = came.get(name, "none"), wanted.get(name, "none")
+            yield f"{name} {_short(is_now, MOST_OF_A_REASON)}, want {_short(was, MOST_OF_A_REASON)}"
 
 
 def _listed(name: str, came: Sequence[str], wanted: Sequence[str]) -> Iterator[str]:
@@ -112,5 +113,5 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
+def _short(text: str, most: int = MOST_LETTERS) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

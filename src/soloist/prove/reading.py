@@ -58,6 +58,7 @@ class Reading:
         self._app = app
         self._declared = replace(declared, every=WITHOUT_GATHERING)
         self._calls = calls
+        self._has_lasting = False  # threads that go on for ever are waited for once, not at every crash point
         self._settings = settings
         self._cursor = None if cursor is None else msgspec.json.encode(cursor).decode()
         try:
@@ -74,6 +75,7 @@ class Reading:
             crash_at = at.number if at is not None and at.process == number else None
             ended = self._process(partial(self._read, stored, left, number + 1, crash_at), is_quiet)
             history.add(ended)
+            self._has_lasting |= ended.seen.has_lasting
             for page in ended.records:
                 if isinstance(page, Accepted):
                     published += page.published
@@ -96,7 +98,7 @@ class Reading:
 
     def _read(self, stored: str | None, left: int, term: int, crash_at: int | None, report: Report) -> None:
         """In the child: be the generator of one term."""
-        life = Life(report, self.own, crash_at)
+        life = Life(report, self.own, crash_at, waits=not self._has_lasting)
         try:
             with life.of(self._app):
                 cursors = {} if stored is None else {self._declared.name: stored}
