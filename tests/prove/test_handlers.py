@@ -352,7 +352,7 @@ def test_a_message_that_is_tried_again_is_killed_in_each_attempt(app: App, shop:
     verdict = proved(app, shop)
 
     assert {each.point.process for each in verdict.findings} == {1}
-    assert next(verdict.finding_lines()).startswith("killed in attempt 2 after line ")
+    assert next(verdict.finding_lines()).startswith("killed in attempt 2, in line ")
 
 
 def test_a_batch_is_delivered_again_whole(app: App, shop: Shop) -> None:

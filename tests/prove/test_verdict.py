@@ -28,7 +28,7 @@ def at(line: int, when: When = When.AFTER, *, file: str = FILE, time: int = 0, p
 
 
 def found(point: Point, *differences: str, text: str = "charge(order)") -> Finding:
-    return Finding(point, text, differences)
+    return Finding(point, text, differences, "pay(order)" if point.place.by_line else "")
 
 
 def test_what_is_safe_is_one_line() -> None:
@@ -46,9 +46,13 @@ def test_what_is_safe_is_one_line() -> None:
         (at(17, When.YIELDS), "killed when line 17 `charge(order)` had yielded"),
         (at(17, time=2), "killed after line 17 `charge(order)` (2nd time)"),
         (at(17, time=11), "killed after line 17 `charge(order)` (11th time)"),
-        (at(17, process=1), "killed in attempt 2 after line 17 `charge(order)`"),
+        (at(17, process=1), "killed in attempt 2, after line 17 `charge(order)`"),
         (at(17, file="/srv/bank.py"), "killed after line 17 of bank.py `charge(order)`"),
         (Point(0, 0, END), "killed after the message was completed"),
+        (
+            Point(0, 1, Place("/srv/bank.py", 3, When.AFTER, FILE, 17)),
+            "killed in line 17 `pay(order)` after line 3 of bank.py `charge(order)`",
+        ),
     ],
 )
 def test_a_finding_says_where_it_was_killed(point: Point, says: str) -> None:
@@ -64,11 +68,12 @@ def test_a_finding_says_where_it_was_killed(point: Point, says: str) -> None:
 def test_what_follows_a_finding_and_differs_in_the_same_way_is_told_by_its_lines() -> None:
     """The first is where to look."""
     same = [at(17), at(18), at(18), at(20, When.WAITS), at(20), at(3, file="/srv/bank.py"), Point(0, 0, END)]
+    same[2:2] = [Point(0, 1, Place("/srv/bank.py", line, When.AFTER, FILE, 19)) for line in (3, 4)]
     verdict = replace(SAFE, findings=(*[found(each, "a") for each in same], found(at(21), "b")))
 
     assert list(verdict.finding_lines()) == [
         "killed after line 17 `charge(order)`: a",
-        "  the same after line 18, while waiting in line 20, after line 20, after line 3 of bank.py, after the message was completed",
+        "  the same after line 18, in line 19, while waiting in line 20, after line 20, after line 3 of bank.py, after the message was completed",
         "killed after line 21 `charge(order)`: b",
     ]
 
@@ -119,6 +124,9 @@ def test_the_json_has_all_of_it() -> None:
                 "line": 17,
                 "when": "after",
                 "text": "charge(order)",
+                "by_file": "",
+                "by_line": 0,
+                "by_text": "",
                 "attempt": 2,
                 "time": 2,
                 "differences": ["charges 2, want 1"],

@@ -38,11 +38,17 @@ class When(StrEnum):
 
 
 class Place(msgspec.Struct, frozen=True, array_like=True):
-    """A crash point in the source code."""
+    """A crash point in the source code.
+
+    Attributes:
+        by_file: and by_line: where the handler, or the source, has called what this line is in; 0 if it is its own.
+    """
 
     file: str
     line: int
     when: When
+    by_file: str = ""
+    by_line: int = 0
 
 
 END = Place("", 0, When.END)
@@ -129,7 +135,14 @@ class Watch:
             self._meet(frame, line, when)
 
     def _meet(self, frame: FrameType, line: int, when: When) -> None:
-        place = Place(frame.f_code.co_filename, line, when)
+        by = self._own.caller(frame)
+        place = Place(
+            frame.f_code.co_filename,
+            line,
+            when,
+            by.f_code.co_filename if by is not None else "",
+            by.f_lineno if by is not None else 0,
+        )
         number = self.seen = next(self._numbers)
         if number == self._at:
             self._crash(place)

@@ -11,7 +11,7 @@ COMPLETED, COMMITTED, PUBLISHED = "completed", "committed", "published"
 MOST_TOLD = 3
 """Differences, and messages in a list, that are told by name."""
 
-MOST_LETTERS, MOST_OF_A_REASON = 60, 200
+MOST_LETTERS, MOST_OF_A_MESSAGE, MOST_OF_A_REASON = 60, 36, 200
 
 
 @dataclass
@@ -72,7 +72,7 @@ def _listed(name: str, came: Sequence[str], wanted: Sequence[str]) -> Iterator[s
 
 
 def _some(counted: Counter[str]) -> str:
-    named = [f"`{_short(each)}`" for each in counted.elements()]
+    named = [f"`{_short(each, MOST_OF_A_MESSAGE)}`" for each in counted.elements()]
     rest = f" and {len(named) - MOST_TOLD} more" if len(named) > MOST_TOLD else ""
     return ", ".join(named[:MOST_TOLD]) + rest
 

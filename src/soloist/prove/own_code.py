@@ -6,7 +6,7 @@ import site
 import sysconfig
 from collections.abc import Callable
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 import soloist
@@ -23,8 +23,9 @@ class OwnCode:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._known: dict[str, bool] = {}
-        file = file_of(function)
-        self.file = str(file or "")
+        self._code = code_of(function)
+        self.file = self._code.co_filename if self._code is not None else ""
+        file = Path(self.file).absolute() if self.file else None
         self._beside: Path | None = None
         if file is not None and _is_library(file):
             self._beside = file if file.parent in _libraries() else file.parent
@@ -37,6 +38,18 @@ class OwnCode:
             known = self._known[name] = self._is_own(name)
         return known
 
+    def caller(self, frame: FrameType) -> FrameType | None:
+        """The function itself, if it is what has called this one; else the user's first that has."""
+        outermost: FrameType | None = None
+        above = frame if frame.f_code is self._code else frame.f_back
+        while above is not None:
+            if above.f_code is self._code:
+                return above if above is not frame else None
+            if self.has(above.f_code):
+                outermost = above
+            above = above.f_back
+        return outermost
+
     def _is_own(self, name: str) -> bool:
         if name.startswith("<"):  # made at run time: dataclasses, namedtuple, the import machinery
             return False
@@ -46,12 +59,11 @@ class OwnCode:
         return not _is_library(path)
 
 
-def file_of(function: Callable[..., Any]) -> Path | None:
-    """Where it is written, as far as that can be told."""
-    plain = function.func if isinstance(function, functools.partial) else function
-    plain = inspect.unwrap(plain)
+def code_of(function: Callable[..., Any]) -> CodeType | None:
+    """What it runs, below decorators, as far as that can be told."""
+    plain = inspect.unwrap(function.func if isinstance(function, functools.partial) else function)
     code = getattr(plain, "__code__", None) or getattr(type(plain).__call__, "__code__", None)
-    return Path(code.co_filename).absolute() if code is not None else None
+    return code if isinstance(code, CodeType) else None
 
 
 @functools.cache

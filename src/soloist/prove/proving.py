@@ -163,4 +163,4 @@ def _finding(point: Point, crashed: Place, differ: tuple[str, ...]) -> Finding:
     """Told with the place at which it was killed indeed: it may take another way each time."""
     found = point if crashed == point.place else point._replace(place=crashed, time=0)
     text = "" if crashed.when is When.END else text_of(crashed.file, crashed.line)
-    return Finding(found, text, differ)
+    return Finding(found, text, differ, text_of(crashed.by_file, crashed.by_line) if crashed.by_line else "")

@@ -15,10 +15,10 @@ MOST_GROUPS = 10
 """Findings that are told in words: a loop may have many, and they say the same."""
 
 WORDS = {
-    When.BEFORE: "killed{attempt} before {line}",
-    When.AFTER: "killed{attempt} after {line}",
-    When.WAITS: "killed{attempt} while {line} waited",
-    When.YIELDS: "killed{attempt} when {line} had yielded",
+    When.BEFORE: "before {line}",
+    When.AFTER: "after {line}",
+    When.WAITS: "while {line} waited",
+    When.YIELDS: "when {line} had yielded",
 }
 SHORT = {When.BEFORE: "before", When.AFTER: "after", When.WAITS: "while waiting in", When.YIELDS: "at the yield of"}
 
@@ -30,11 +30,13 @@ class Finding:
     Attributes:
         text: the line.
         differences: `charges 2, want 1`.
+        by_text: the line that has called what the first is in.
     """
 
     point: Point
     text: str
     differences: tuple[str, ...]
+    by_text: str = ""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,9 @@ class Verdict:
                     "line": each.point.place.line,
                     "when": each.point.place.when.value,
                     "text": each.text,
+                    "by_file": each.point.place.by_file,
+                    "by_line": each.point.place.by_line,
+                    "by_text": each.by_text,
                     "attempt": each.point.process + 1,
                     "time": each.point.time or 1,
                     "differences": list(each.differences),
@@ -139,20 +144,31 @@ class Verdict:
         point = finding.point
         if point.place.when is When.END:
             return f"killed after {self.end}"
-        attempt = f" in attempt {point.process + 1}" if point.process else ""
-        text = f" `{finding.text}`" if finding.text else ""
-        return WORDS[point.place.when].format(attempt=attempt, line=self._line(point) + text) + _time(point)
+        place = point.place
+        attempt = f" in attempt {point.process + 1}," if point.process else ""
+        within = f" in {self._line(place.by_file, place.by_line)}{_quoted(finding.by_text)}" if place.by_line else ""
+        moment = WORDS[place.when].format(line=self._line(place.file, place.line) + _quoted(finding.text))
+        return f"killed{attempt}{within} {moment}{_time(point)}"
 
-    def _line(self, point: Point) -> str:
-        elsewhere = "" if point.place.file == self.file else f" of {Path(point.place.file).name}"
-        return f"line {point.place.line}{elsewhere}"
+    def _line(self, file: str, line: int) -> str:
+        elsewhere = "" if file == self.file else f" of {Path(file).name}"
+        return f"line {line}{elsewhere}"
 
     def _others(self, points: Sequence[Point]) -> str:
         told: dict[str, None] = {}
         for point in points:
-            when = point.place.when
-            told[f"after {self.end}" if when is When.END else f"{SHORT[when]} {self._line(point)}"] = None
+            place = point.place
+            if place.when is When.END:
+                told[f"after {self.end}"] = None
+            elif place.by_line:
+                told[f"in {self._line(place.by_file, place.by_line)}"] = None
+            else:
+                told[f"{SHORT[place.when]} {self._line(place.file, place.line)}"] = None
         return _shortened(list(told))
+
+
+def _quoted(text: str) -> str:
+    return f" `{text}`" if text else ""
 
 
 def _counted(many: int, what: str) -> str:
