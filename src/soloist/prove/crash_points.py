@@ -111,6 +111,10 @@ class Watch:
     def _moved(self, frame: FrameType, event: str, arg: Any) -> Callable[[FrameType, str, Any], Any] | None:
         if not self._is_on:
             return None
+        if frame.f_code.co_name in _INLINED and frame.f_back is not None:
+            if event == "return":
+                return self._moved
+            frame = frame.f_back
         if event == "line":
             self._is_suspended = False
             last = self._lines.get(frame)
@@ -149,6 +153,9 @@ class Watch:
         if self._at is None and number <= MOST_SEEN:
             self.places.append(place)
 
+
+_INLINED = {"<listcomp>", "<setcomp>", "<dictcomp>"}
+"""Functions of their own up to Python 3.11; from then on lines of the function in which they stand, as readers see them."""
 
 _SUSPENDS = {"YIELD_VALUE", "RESUME"}
 """Where a function stands that is to go on later; from Python 3.13 on it is the second."""
