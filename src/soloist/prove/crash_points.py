@@ -88,6 +88,7 @@ class Watch:
         self._at = at
         self._crash = crash
         self._is_on = False
+        self._ending = threading.Lock()
         self._is_suspended = False
         self._numbers = count(1)  # which may be asked from several threads
         self._lines: dict[FrameType, int] = {}
@@ -103,7 +104,10 @@ class Watch:
 
     def off(self) -> None:
         """What runs now is beside the point: what the user's code left behind, the end of a lifespan."""
-        self._is_on = False
+        with (
+            self._ending
+        ):  # a crash that has begun in another thread comes first: what follows is recorded, or it is not
+            self._is_on = False
 
     def _called(self, frame: FrameType, _event: str, _arg: Any) -> Callable[[FrameType, str, Any], Any] | None:
         return self._moved if self._is_on and self._own.has(frame.f_code) else None
@@ -149,7 +153,9 @@ class Watch:
         )
         number = self.seen = next(self._numbers)
         if number == self._at:
-            self._crash(place)
+            with self._ending:
+                if self._is_on:
+                    self._crash(place)
         if self._at is None and number <= MOST_SEEN:
             self.places.append(place)
 
