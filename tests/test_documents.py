@@ -186,8 +186,8 @@ def understood(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], list[cl
     return read
 
 
-PAGES = ["README.md", "docs/operations.md", "docs/library.md"]
-PAGES += [f"examples/{name}/README.md" for name in ("api_poller", "inbox", "outbox", "pipeline")]
+PAGES = ["README.md", "docs/operations.md", "docs/library.md", "docs/prove.md"]
+PAGES += [f"examples/{name}/README.md" for name in ("api_poller", "inbox", "outbox", "pipeline", "prove")]
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -88,9 +88,9 @@ def resolve(said: Said, app: "App | None" = None, *, needs_connection: bool = Fa
     return Target(_embedded(), namespace, settings, embedded=True)
 
 
-def settings_of(said: Said) -> Settings:
+def settings_of(said: Said, app: "App | None" = None) -> Settings:
     """The settings alone, without any contact."""
-    values, place = _gathered(said, None)
+    values, place = _gathered(said, app)
     return all_settings.together({name: values[name] for name in all_settings.NAMES if name in values}, place)
 
 

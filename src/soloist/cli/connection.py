@@ -62,9 +62,9 @@ class Reach:
         """Whether an option names the server; file and environment are not asked."""
         return bool(self._given["embedded"]) or _url(self._given) is not None
 
-    def settings(self) -> Settings:
+    def settings(self, app: "App | None" = None) -> Settings:
         """The settings alone, without any contact."""
-        return settings_of(flags(self._given))
+        return settings_of(flags(self._given), app)
 
 
 def connects(command: F) -> F:

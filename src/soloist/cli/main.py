@@ -28,6 +28,7 @@ from soloist.cli.get_errors import get_errors
 from soloist.cli.log import log
 from soloist.cli.monitor import monitor
 from soloist.cli.output import ClosedPipe, note
+from soloist.cli.prove import prove
 from soloist.cli.purge import purge
 from soloist.cli.run import run
 from soloist.cli.server import server
@@ -78,6 +79,7 @@ def cli() -> None:
 
 COMMANDS = (
     run, get_errors, errors, status, log, monitor, pause, resume, handover, clean, purge, server, doctor, bench, chaos,
+    prove,
 )  # fmt: skip
 for command in COMMANDS:
     cli.add_command(command)

@@ -1,11 +1,12 @@
-"""An App of the user's own, found by MODULE:APP."""
+"""An App of the user's own, found by MODULE:APP; and functions that belong to it, found by MODULE:FUNCTION."""
 
 import difflib
 import importlib
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from soloist.errors import SoloistError, UsageError
@@ -44,6 +45,24 @@ def own_app(where: str, demo: dict[str, Any]) -> "App":
     if not isinstance(found, App):
         raise UsageError(f"{where}: {attribute!r} is a {type(found).__name__}, not a soloist.App. {_instead(module)}")
     return found
+
+
+def own_function(where: str, option: str) -> Callable[..., Any]:
+    """Import a function that an option names."""
+    module_name, _, attribute = where.partition(":")
+    if not module_name or not attribute or module_name.endswith(".py") or "/" in module_name:
+        raise UsageError(f"{option}: {where!r} is not MODULE:FUNCTION (for example shop.orders:world).")
+    module = _imported(f"{option} {where}", module_name)
+    found: Any = getattr(module, attribute, None)
+    if not callable(found):
+        what = "has no" if found is None else "cannot call its"
+        names = [name for name, each in vars(module).items() if isinstance(each, FunctionType)]
+        meant = "".join(
+            f" Did you mean {module_name}:{each}?" for each in difflib.get_close_matches(attribute, names, n=1)
+        )
+        raise UsageError(f"{option} {where}: module {module_name!r} {what} {attribute!r}.{meant}")
+    function: Callable[..., Any] = found
+    return function
 
 
 def _imported(where: str, name: str) -> ModuleType:

@@ -40,6 +40,11 @@ class Loop:
                 self._thread.start()
             return self._loop
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether anybody has needed it yet."""
+        return self._loop is not None
+
     def run(self, call: Callable[[], Awaitable[Any]], timeout: float | None = None) -> Any:
         """Have something awaited there and wait for what it answers.
 
