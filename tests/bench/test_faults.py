@@ -17,7 +17,7 @@ from soloist.bench.instances import Instances
 from soloist.bench.load import Load, get_ready
 from soloist.bench.result import are_sound
 from soloist.bench.scenarios.figures import told
-from soloist.cli.bench import _require_writable
+from soloist.cli.report_file import require_writable
 from soloist.errors import EmbeddedServerError, OutputError, Unavailable
 from soloist.lab import private_server
 from soloist.lab.leashed import Leash
@@ -195,7 +195,7 @@ def test_a_report_that_is_there_stays_until_there_is_a_new_one(tmp_path: Path) -
     old, new = tmp_path / "old.html", tmp_path / "new.html"
     old.write_text("of another day")
     for each in (old, new):
-        _require_writable(str(each))
+        require_writable(str(each))
 
     assert old.read_text() == "of another day"
     assert not new.exists()
@@ -204,4 +204,4 @@ def test_a_report_that_is_there_stays_until_there_is_a_new_one(tmp_path: Path) -
 def test_a_report_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     """With its name."""
     with pytest.raises(OutputError, match=r"page\.html"):
-        _require_writable(str(tmp_path / "nowhere" / "page.html"))
+        require_writable(str(tmp_path / "nowhere" / "page.html"))

@@ -1,11 +1,7 @@
 """`bench`: how fast it is here."""
 
 import json
-import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +9,8 @@ import click
 from soloist.cli.connection import Reach, connects
 from soloist.cli.numbers import COUNT
 from soloist.cli.output import write
-from soloist.errors import OutputError, UsageError
+from soloist.cli.report_file import require_writable, save
+from soloist.errors import UsageError
 
 if TYPE_CHECKING:
     from soloist.bench.result import Result
@@ -87,7 +84,7 @@ def bench(
     if persistence is not None and target.is_named:
         raise UsageError("--persistence is that of the private server: a named one has what it has.")
     if report is not None:
-        _require_writable(report)
+        require_writable(report)
     session = Session(
         persistence=persistence or "everysec",
         has_verdict=not no_verdict,
@@ -104,33 +101,10 @@ def bench(
         write(_as_json(result) if as_json else table(result))
         results.append(result)
         if report is not None:
-            _save(report, page(results))
+            save(report, page(results))
     return 0 if all(result.is_sound for result in results) else NEGATIVE
 
 
 def _as_json(result: "Result") -> str:
     rows = {"rows": list(result.rows)} if len(result.rows) > 1 else {}
     return json.dumps({"scenario": result.scenario, **result.facts, "server": result.about["server"], **rows}) + "\n"
-
-
-def _require_writable(file: str) -> None:
-    """Say what cannot be written before anything is measured. What is there stays as it is, and so does what is not."""
-    path = Path(file)
-    is_new = not os.path.lexists(path)
-    with _told(file), path.open("a"):
-        pass
-    if is_new:
-        path.unlink(missing_ok=True)
-
-
-def _save(file: str, text: str) -> None:
-    with _told(file):
-        Path(file).write_text(text)
-
-
-@contextmanager
-def _told(file: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(f"the report cannot be written to {file}: {error.strerror}") from None

@@ -31,6 +31,7 @@ from soloist.cli.purge import purge
 from soloist.cli.run import run
 from soloist.cli.server import server
 from soloist.cli.status import status
+from soloist.cli.timeline import timeline
 from soloist.errors import OutputError, SoloistError
 
 DEFECT, INTERRUPTED = 70, 130
@@ -76,7 +77,7 @@ def cli() -> None:
 
 
 COMMANDS = (
-    run, get_errors, errors, status, log, monitor, pause, resume, handover, clean, purge, server, doctor, bench,
+    run, get_errors, errors, status, log, timeline, monitor, pause, resume, handover, clean, purge, server, doctor, bench,
 )  # fmt: skip
 for command in COMMANDS:
     cli.add_command(command)
