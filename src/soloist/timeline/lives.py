@@ -160,7 +160,7 @@ class Lives:
             return
         for life in self.lives.values():
             seen = next((self._present[ident] for ident in life.ids if ident in self._present), None)
-            if life.role not in (Role.GENERATOR, Role.HANDLER) or life.heard_of_ms > ended_ms:
+            if life.role not in (Role.GENERATOR, Role.HANDLER):
                 continue
             if seen is not None and seen.heard_ms > LATE_MS:
                 life.becomes(Role.SILENT, ended_ms - seen.heard_ms)
