@@ -1,9 +1,14 @@
-"""The common log in sentences, for people: `soloist log` and the monitor."""
+"""The common log in sentences, for people: `soloist log`, the monitor and the timeline."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 
 from soloist.durations import duration
 from soloist.store.log import LogEntry
+
+NO_NUMBER = ("0", "-1")
+"""What stands in an entry for an instance whose number the script did not know, and for a drainer."""
 
 BECAUSE = {"will": "its process ended", "lease": "it was not heard"}
 WHAT = {"publish": "a publication", "next": "a completion", "beat": "a heartbeat"}
@@ -11,14 +16,24 @@ WHAT = {"publish": "a publication", "next": "a completion", "beat": "a heartbeat
 
 def who(fields: dict[str, str]) -> str:
     """The instance that an entry is about: by its number, or by its id where only that is known."""
-    return f"#{fields['number']}" if fields.get("number", "0") not in ("0", "-1") else fields.get("instance", "?")
+    return f"#{fields['number']}" if fields.get("number", "0") not in NO_NUMBER else fields.get("instance", "?")
+
+
+def numbered(entry: LogEntry, numbers: Mapping[str, int]) -> LogEntry:
+    """The entry with the number of its instance, where the script knew only its id."""
+    number = numbers.get(entry.fields.get("instance", ""))
+    if number is None or entry.fields.get("number", "0") not in NO_NUMBER:
+        return entry
+    return replace(entry, fields={**entry.fields, "number": str(number)})
 
 
 def sentence(entry: LogEntry) -> str:
-    """What happened."""
-    fields = entry.fields
+    """What happened; the bare fields of an entry that is not ours."""
     told = _SENTENCES.get(entry.event)
-    return told(fields) if told else " ".join([entry.event, *(f"{name}={value}" for name, value in fields.items())])
+    if told:
+        with suppress(ValueError):  # somebody else wrote into the log
+            return told(entry.fields)
+    return " ".join([entry.event, *(f"{name}={value}" for name, value in entry.fields.items())])
 
 
 def _messages(fields: dict[str, str]) -> str:

@@ -13,7 +13,7 @@ from tests.servers import Kind, require
 
 
 def chaos(
-    kind: Kind, folder: Path, *words: str | int, sources: Path | None = None
+    kind: Kind, folder: Path, *words: str | float, sources: Path | None = None
 ) -> "subprocess.CompletedProcess[str]":
     """Run it to its end, on a private server of this kind.
 

@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -38,3 +39,11 @@ def says(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
         return Ended(ended.value.code, *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture
+def full() -> Iterator[TextIO]:
+    """A disk without space."""
+    with Path("/dev/full").open("w") as output:
+        yield output
+        os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())  # what is left in its buffer goes nowhere

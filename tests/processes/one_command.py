@@ -14,7 +14,14 @@ USAGE, SERVER, OUTPUT = 2, 3, 4
 WITHIN = 10.0
 """Seconds after which a process is hanging. A refusal takes 4 at most; the rest is for a busy machine."""
 
-LOOKING = (("status",), ("errors", "list"), ("errors", "show", "1-tag"), ("errors", "export"))
+LOOKING = (
+    ("status",),
+    ("log",),
+    ("timeline", "--out", "-"),
+    ("errors", "list"),
+    ("errors", "show", "1-tag"),
+    ("errors", "export"),
+)
 CHANGING = (
     ("run", "--interval", "3600"),
     ("getErrors",),

@@ -4,7 +4,7 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
@@ -58,14 +58,6 @@ def connection(failed: Store, server: PrivateServer) -> tuple[str, ...]:
 
 def errors_at_rest(store: Store) -> int:
     return int(store.link.command("HLEN", store.keys.errors))
-
-
-@pytest.fixture
-def full() -> Iterator[TextIO]:
-    """A disk without space."""
-    with Path("/dev/full").open("w") as output:
-        yield output
-        os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())  # what is left in its buffer goes nowhere
 
 
 def with_closed(how: str, *words: str) -> Ended:

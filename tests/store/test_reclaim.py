@@ -160,16 +160,29 @@ def test_a_victim_whose_lease_is_over_is_reclaimed(
     assert [attempts_of(store, f"{number}-tag") for number in (1, 2, 3)] == [(1, 0, 0, 0)] * 3
     assert total(store, "reclaimed") == 3
     assert victim.deadline is None
-    assert logged(store, "reclaimed") == [
-        {
-            "event": "reclaimed",
-            "number": "2",
-            "instance": victim.id,
-            "judge": generator.id,
-            "messages": "3",
-            "because": "lease",
-        }
-    ]
+    (entry,) = logged(store, "reclaimed")
+    assert entry.pop("heard_ms").isdigit()
+    assert entry == {
+        "event": "reclaimed",
+        "number": "2",
+        "instance": victim.id,
+        "judge": generator.id,
+        "messages": "3",
+        "because": "lease",
+    }
+
+
+def test_the_log_tells_how_long_before_the_victim_was_last_heard(
+    store: Store, generator: Instance, victim: Instance
+) -> None:
+    """Between the last sign of it and this entry, nobody knows: so the timeline can show from when on it was silent."""
+    store.link.command("HINCRBY", store.keys.instance(victim.id), "beat", -12_345)
+    victim.lease_ended()
+
+    generator.reclaim(victim)
+
+    (entry,) = logged(store, "reclaimed")
+    assert 12_345 <= int(entry["heard_ms"]) < 60_000
 
 
 def test_a_victim_whose_will_was_executed_is_reclaimed(store: Store, generator: Instance, victim: Instance) -> None:

@@ -18,14 +18,13 @@ AT_ONCE_MS = 50
 def page(wish: Wish, outcome: Outcome) -> str:
     """The whole page."""
     entries = outcome.entries
-    begun = min(each.at_ms for each in (*entries, *outcome.hits))
-    ended = max(each.at_ms for each in (*entries, *outcome.hits))
+    times = [entry.at_ms for entry in entries] + [hit.at_ms for hit in outcome.hits]
     timeline = timeline_of(
         entries,
         outcome.samples,
         title=f"soloist chaos, seed {wish.seed}",
-        begun_ms=begun,
-        ended_ms=ended,
+        begun_ms=min(times),
+        ended_ms=max(times),
         faults=[
             FaultShown(
                 hit.kind,

@@ -1,17 +1,17 @@
 """`log`: the common log of the whole system."""
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import click
 
+from soloist.cli.age import Age
 from soloist.cli.connection import connects, is_empty
 from soloist.cli.output import harmless, note, write
 from soloist.errors import Unavailable
-from soloist.target import Target
+from soloist.target import Purpose, Target
 
 if TYPE_CHECKING:
     from soloist.inspector import Inspector
@@ -20,20 +20,6 @@ if TYPE_CHECKING:
 LAST = 50
 LOOK = 0.2
 """Seconds between looks at whether there is something new."""
-
-UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
-
-
-class Age(click.ParamType[float]):
-    """How long ago: 90s, 15m, 2h, 1d."""
-
-    name = "AGE"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|min|h|d)", str(value))
-        if not found:
-            self.fail(f"{value!r} is no length of time such as 90s, 15m, 2h or 1d.", param, ctx)
-        return float(found[1]) * UNITS[found[2]]
 
 
 @click.command("log", short_help="What happened: who joined, generated, took over, left.")
@@ -50,7 +36,7 @@ def log(target: Callable[..., Target], follow: bool, since: float | None, as_jso
     """
     from soloist.inspector import Inspector
 
-    goal = target()
+    goal = target(purpose=Purpose.LOOK)
     inspector = Inspector(goal.server, goal.namespace)
     if not follow and not inspector.snapshot().exists:
         click.echo(is_empty(goal), err=True)

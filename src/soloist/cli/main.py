@@ -33,6 +33,7 @@ from soloist.cli.purge import purge
 from soloist.cli.run import run
 from soloist.cli.server import server
 from soloist.cli.status import status
+from soloist.cli.timeline import timeline
 from soloist.errors import OutputError, SoloistError
 
 DEFECT, INTERRUPTED = 70, 130
@@ -78,8 +79,8 @@ def cli() -> None:
 
 
 COMMANDS = (
-    run, get_errors, errors, status, log, monitor, pause, resume, handover, clean, purge, server, doctor, bench, chaos,
-    prove,
+    run, get_errors, errors, status, log, timeline, monitor, pause, resume, handover, clean, purge, server, doctor, bench,
+    chaos, prove,
 )  # fmt: skip
 for command in COMMANDS:
     cli.add_command(command)

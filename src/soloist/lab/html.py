@@ -21,12 +21,12 @@ svg .one { fill: var(--one); } svg .other { fill: var(--other); }
 """
 
 
-def document(title: str, body: str) -> str:
-    """The whole page."""
+def document(title: str, body: str, *, style: str = "") -> str:
+    """The whole page; with more style, if it needs it."""
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n'
-        f"<style>{STYLE}</style>\n{body}\n</html>\n"
+        f"<style>{STYLE}{style}</style>\n{body}\n</html>\n"
     )
 
 

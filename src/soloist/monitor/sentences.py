@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 
 from soloist import narrative
 from soloist.monitor.lines import Span, Tone, tame
@@ -36,7 +35,7 @@ def takeover(entry: LogEntry, numbers: Mapping[str, int]) -> str:
     ms = entry.fields.get("takeover_ms", "")
     if entry.event != "elected" or not ms.isdigit() or not 0 < int(ms) <= LONGEST_TAKEOVER_MS:
         return ""
-    return f"instance {tame(narrative.who(_numbered(entry, numbers).fields))} took over after {int(ms):,} ms"
+    return f"instance {tame(narrative.who(narrative.numbered(entry, numbers).fields))} took over after {int(ms):,} ms"
 
 
 def sentence(entry: LogEntry, numbers: Mapping[str, int]) -> Span:
@@ -45,16 +44,4 @@ def sentence(entry: LogEntry, numbers: Mapping[str, int]) -> Span:
     took = takeover(entry, numbers)
     if took:
         return Span(f"{took} (term {tame(entry.fields.get('term', '?'))})", tone)
-    try:
-        text = narrative.sentence(_numbered(entry, numbers))
-    except (ValueError, KeyError):  # somebody else wrote into the log
-        text = " ".join([entry.event, *(f"{name}={value}" for name, value in entry.fields.items())])
-    return Span(tame(text), tone)
-
-
-def _numbered(entry: LogEntry, numbers: Mapping[str, int]) -> LogEntry:
-    """With the number of its instance, where the script knew only its id."""
-    number = numbers.get(entry.fields.get("instance", ""))
-    if number is None or "number" in entry.fields:
-        return entry
-    return replace(entry, fields={**entry.fields, "number": str(number)})
+    return Span(tame(narrative.sentence(narrative.numbered(entry, numbers))), tone)

@@ -9,6 +9,9 @@ from soloist.store.link import Link
 MOST = 1000
 """Entries that are read at a time."""
 
+KEPT = 1000
+"""Entries that lib/log.lua keeps at least; with fewer in it, nothing was ever dropped."""
+
 
 @dataclass(frozen=True)
 class LogEntry:

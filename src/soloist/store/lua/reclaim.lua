@@ -91,11 +91,11 @@ end
 for list, waiting in pairs(tails) do in_chunks(waiting, function(...) redis.call('RPUSH', list, ...) end) end
 store_records(keys.errors, keys.errors_by_time, failures)
 redis.call('HINCRBY', keys.totals, 'reclaimed', #envelopes)
-local number = redis.call('HGET', keys.instance, 'number') or '0'
+local victim = redis.call('HMGET', keys.instance, 'number', 'beat')
 strike_out(keys, id)
 for _, of in pairs(lists) do
   if work_in(of) > 0 then ring(of) end
 end
-note(keys.log, 'event', 'reclaimed', 'number', number, 'instance', id, 'judge', judge_id, 'messages', #envelopes,
-  'because', by_will and 'will' or 'lease')
+note(keys.log, 'event', 'reclaimed', 'number', victim[1] or '0', 'instance', id, 'judge', judge_id, 'messages', #envelopes,
+  'because', by_will and 'will' or 'lease', 'heard_ms', math.max(0, now - tonumber(victim[2] or now)))
 return { 'OK', #envelopes }
