@@ -6,6 +6,7 @@ from soloist.chaos.told import again
 from soloist.chaos.trial import Outcome
 from soloist.chaos.wish import Wish
 from soloist.lab.html import rows_of
+from soloist.timeline.faults import role_of
 from soloist.timeline.model import FaultShown
 from soloist.timeline.page import page as timeline_page
 from soloist.timeline.reading import timeline_of
@@ -29,7 +30,7 @@ def page(wish: Wish, outcome: Outcome) -> str:
             FaultShown(
                 hit.kind,
                 hit.at_ms,
-                hit.ended_ms if hit.ended_ms - hit.at_ms > AT_ONCE_MS else None,
+                hit.ended_ms if role_of(hit.kind) or hit.ended_ms - hit.at_ms > AT_ONCE_MS else None,
                 str(hit.pid) if hit.pid else None,
                 hit.told,
             )
