@@ -95,7 +95,9 @@ CALLS = {
         more_args=["mail", "order"],
     ),
     "beat": Call(
-        lambda link: presence.beat(link, KEYS, ANN, SETTINGS, term=3, may_generate=True, busy=False, will=8, tag="tag"),
+        lambda link: presence.beat(
+            link, KEYS, ANN, SETTINGS, term=3, may_generate=True, busy=False, will=8, tag="tag", known=(4, "stamp")
+        ),
         [b"OK", 1, b"handler", 0, 150, 1, [], []],
         {
             "id": "ann",
@@ -110,6 +112,8 @@ CALLS = {
             "channel": KEYS.alive,
             "tag": "tag",
             "max_attempts": 5,
+            "turn": 4,
+            "stamp": "stamp",
         },
         more_keys=KIND_KEYS,
         more_args=["mail", "order"],

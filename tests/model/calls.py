@@ -33,6 +33,7 @@ class Beat:
     busy: bool
     will: int
     tag: str
+    known: tuple[int, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +129,7 @@ class Call:
             busy=self.beat.busy,
             will=self.beat.will,
             tag=self.beat.tag,
+            known=self.beat.known,
         )
 
     @property
@@ -163,7 +165,7 @@ class Call:
             text += f" {self.subject}"
         if self.beat is not None:
             said = self.beat
-            text += f" term={said.term} may={said.may_generate} busy={said.busy} will={said.will} tag={said.tag}"
+            text += f" term={said.term} may={said.may_generate} busy={said.busy} will={said.will} tag={said.tag} {said.known}"
         if self.page is not None:
             text += f" term={self.page.term} call={self.page.call} first={self.page.first} ids={self.published}"
         if self.turn is not None:

@@ -107,7 +107,8 @@ class Client:
         willing = self.willing and not self.stands_back
         if self.stands_back and not self.term:
             self.stands_back -= 1
-        return self._call("beat", beat=Beat(self.term, willing, busy, self.will, f"t{next(self._names)}"))
+        known = (self.turn, self.stamp) if self.chance.random() < 0.5 else (0, "")  # what the heart knows may be older
+        return self._call("beat", beat=Beat(self.term, willing, busy, self.will, f"t{next(self._names)}", known))
 
     def _publishes(self) -> Call:
         chance, number = self.chance, self.seq

@@ -289,6 +289,10 @@ GENERATING = (
     lacking(
         "a clock that went back keeps a presence for ever", BEAT, "if deadline > now + will.lease then", "if false then"
     ),
+    lacking("a beat of one whose turns are forgotten", BEAT, " or has_forgotten(heard, turn, stamp)"),
+    lacking(
+        "a beat of one whose last turn came in another way", BEAT, " or (heard.turn == turn and heard.stamp ~= stamp)"
+    ),
     lacking(
         "a beat of one that is gone",
         BEAT,

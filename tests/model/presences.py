@@ -32,10 +32,15 @@ def join(step: Step, state: State) -> set[str]:
     return {"OK"}
 
 
+def has_forgotten(life: Life, turn: int, stamp: str) -> bool:
+    """Whether the server went back behind the last `next` whose answer the caller has."""
+    return life.turn < turn or (life.turn == turn and life.stamp != stamp and turn > 0)
+
+
 def beat(step: Step, state: State) -> set[str]:
     ident, said, heard, settings = step.call.who.id, step.call.beat, step.reply, step.settings
     assert said is not None
-    if ident not in state.lives:
+    if ident not in state.lives or has_forgotten(state.lives[ident], *said.known):
         return {"SUPERSEDED"}
     if not isinstance(heard, Heard):
         return {"OK"}

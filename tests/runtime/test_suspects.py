@@ -51,7 +51,7 @@ def busy_app(work: Callable[[Message], None]) -> App:
 
 
 def calls_made(instance: Instance) -> int:
-    return instance.handler._claims._desk._turn
+    return instance.handler._claims._desk.known[0]
 
 
 def wait_for_beats(instance: Instance, many: int) -> None:

@@ -56,7 +56,7 @@ class Instance:
     def beat(
         self, *, term: int | None = None, may_generate: bool = True, busy: bool = False, tag: str = "tag"
     ) -> Heard:
-        """A beat that names the term that it plays, unless told otherwise."""
+        """A beat that names the term that it plays, unless told otherwise, and the last turn that was answered."""
         named = term if term is not None else self.term.number if self.term else 0
         with self._step():
             heard = presence.beat(
@@ -69,6 +69,7 @@ class Instance:
                 busy=busy,
                 will=self.will,
                 tag=tag,
+                known=(self.turn, self.stamp),
             )
         if heard.term:
             self.term, self.call, self.seq = heard.term, heard.term.call, heard.term.seq

@@ -41,9 +41,20 @@ def test_the_answer_that_took_the_shortest_way_counts(local: HandClock) -> None:
     clock = ServerClock()
     clock.heard(local.now - 0.001, local.now, 5_000_000)
 
-    clock.heard(local.now - 1.0, local.now, 9_000_000)
+    clock.heard(local.now - 1.0, local.now, 4_999_100)
 
     assert clock.now_ms() == pytest.approx(5_000_000.5)
+
+
+@pytest.mark.parametrize("server_ms", [4_990_000, 5_000_600, 9_000_000])
+def test_an_answer_that_shows_it_to_be_wrong_counts_at_once(local: HandClock, server_ms: int) -> None:
+    """The server's clock was set; or ours stood still, since the machine slept: no way is long enough to explain it."""
+    clock = ServerClock()
+    clock.heard(local.now - 0.001, local.now, 5_000_000)
+
+    clock.heard(local.now - 0.2, local.now, server_ms)
+
+    assert clock.now_ms() == pytest.approx(server_ms + 100)
 
 
 def test_an_old_answer_counts_no_more(local: HandClock) -> None:

@@ -95,6 +95,7 @@ class Desk:
         home: what its messages need to know of their instance.
         hold: whether to claim no more, and for how long.
         given_up: a call of it is unknown and will stay so: nothing else may be sent for it but leave.
+        known: turn and stamp of the last call that was answered. Together, since the heart reads them while others call.
     """
 
     def __init__(self, incarnation: Incarnation, kinds: Iterable[str], home: Home | None = None) -> None:
@@ -108,8 +109,7 @@ class Desk:
         """Envelopes in the server's order, by the last answer."""
         self._left: Sequence[bytes] = []
         """What of it stays if the call that was collected last is applied."""
-        self._turn = 0
-        self._stamp = incarnation.stamp
+        self.known = 0, incarnation.stamp
 
     def attempt(self, envelope: bytes) -> int:
         """Which attempt at this message it is."""
@@ -154,7 +154,8 @@ class Desk:
             for kind in self.trays
             if kind in wants or kind in finished or kind in given
         }
-        return TurnCall(self._turn + 1, self._stamp, tallies, runs)
+        turn, stamp = self.known
+        return TurnCall(turn + 1, stamp, tallies, runs)
 
     def _runs(self, finished: Mapping[str, Sequence[Outcome]], given: Mapping[str, Sequence[bytes]]) -> list[Run]:
         """By places in the order that the server knows. What one thread did stands at its head, and is seen at a glance."""
@@ -183,7 +184,7 @@ class Desk:
 
     def accept(self, call: TurnCall, claimed: Claimed) -> None:
         """The call was applied: what was claimed waits here now."""
-        self._turn, self._stamp = call.turn, claimed.stamp
+        self.known = call.turn, claimed.stamp
         envelopes = claimed.envelopes
         if claimed.again:
             self._held = envelopes

@@ -116,6 +116,10 @@ class Drainer:
 
     # what the heart asks
 
+    def known(self, _incarnation: Incarnation) -> tuple[int, str]:
+        """It claims nothing."""
+        return 0, ""
+
     def heard(self, _heard: Heard, _incarnation: Incarnation, _played: int, _sent: float) -> None:
         """A drainer plays no role; but from now on the marks of the dead are set."""
         self._looked.set()

@@ -11,6 +11,7 @@ from soloist.fitting import Flavour
 from soloist.runtime.batches import BatchLane
 from soloist.runtime.claims import Claims
 from soloist.runtime.crew import Tasks, Threads
+from soloist.runtime.incarnation import Incarnation
 from soloist.runtime.inline import InlineLane
 from soloist.runtime.lane import Lane
 from soloist.runtime.pool import PoolLane
@@ -67,6 +68,11 @@ class Handler:
     def is_busy(self) -> bool:
         """Whether it holds a message now."""
         return not self._claims.last_desk.is_empty
+
+    def known(self, incarnation: Incarnation) -> tuple[int, str]:
+        """What this incarnation has heard last; of one of which nothing is known here, nothing."""
+        desk = self._claims.last_desk
+        return desk.known if desk.incarnation is incarnation else (0, "")
 
     def oldest(self) -> tuple[bytes, threading.Thread] | None:
         """The message that has been in hand for the longest, its id, and the thread that handles it."""

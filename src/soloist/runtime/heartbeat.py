@@ -53,6 +53,9 @@ class Body(Protocol):
     def is_sound(self) -> bool:
         """Whether all that the heart speaks for is alive."""
 
+    def known(self, incarnation: Incarnation, /) -> tuple[int, str]:
+        """Turn and stamp of the last `next` of this incarnation that was answered; turn 0: none was."""
+
     def heard(self, heard: Heard, incarnation: Incarnation, played: int, sent: float, /) -> None:
         """Act on a beat's answer."""
 
@@ -175,6 +178,7 @@ class Heart:
                 busy=body.is_busy,
                 will=self._will.number,
                 tag=new_tag(),  # of its own: a late copy of an older beat must not begin a term with a tag that was used
+                known=body.known(incarnation),
             )
         except Unavailable as error:
             if not error.refused:

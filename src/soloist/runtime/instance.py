@@ -123,6 +123,9 @@ class Instance:
         """Whether stopping has taken as long as it may."""
         return self._stop_by is not None and time.monotonic() >= self._stop_by
 
+    def known(self, incarnation: Incarnation) -> tuple[int, str]:
+        return self.handler.known(incarnation)
+
     def report(self) -> str:
         return self._reporter.text()
 

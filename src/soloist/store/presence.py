@@ -151,8 +151,13 @@ def beat(
     busy: bool,
     will: int,
     tag: str,
+    known: tuple[int, str] = (0, ""),
 ) -> Heard:
-    """A sign of life; see beat.lua."""
+    """A sign of life; see beat.lua.
+
+    Args:
+        known: turn and stamp of the last `next` that was answered.
+    """
     reply = BEAT.call(
         link,
         keys={
@@ -180,6 +185,8 @@ def beat(
             "channel": keys.alive,
             "tag": tag,
             "max_attempts": settings.max_attempts,
+            "turn": known[0],
+            "stamp": known[1],
         },
         more_keys=keys.of_kinds(who.kinds),
         more_args=who.kinds,

@@ -29,19 +29,21 @@
 --   channel         text  what the channels of the wills begin with
 --   tag             text  tag of the term, should it be elected now
 --   max_attempts    int
+--   turn            int   the last `next` of which it has the answer, 0 for none
+--   stamp           text  that answer's stamp
 --   ...             text  the kinds that it handles
 -- REPLY
 --   OK now_ms role place next_ms instances gone term
 --        role: handler | generator (the named term was extended) | asked (the same, and it shall hand over)
 --              | elected (it holds a term that it did not name) | superseded (the term that it named is over);
 --        gone: whom to reclaim; term: all fields, if elected
---   SUPERSEDED   its presence is gone: be reborn
+--   SUPERSEDED   its presence is gone, or a `next` that was answered is forgotten (a roll-back): be reborn
 local instances, drainers, wills, line, instance = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local term_key, totals, paused, log, attempts = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local id, role, named, may_generate, busy = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1', ARGV[5] == '1'
 local will_number, heartbeat_ms, lease_ms = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 local claim_lease_ms, channel, tag, max_attempts = tonumber(ARGV[9]), ARGV[10], ARGV[11], tonumber(ARGV[12])
-local names = { unpack(ARGV, 13) }
+local turn, stamp, names = tonumber(ARGV[13]), ARGV[14], { unpack(ARGV, 15) }
 -- include: clock
 -- include: wills
 -- include: judge
@@ -59,7 +61,7 @@ meet({ totals, paused, attempts }, { drainers }, log, lists) -- the others are r
 
 local presence = role == 'drainer' and drainers or instances
 local heard = read_heard(instance)
-if not heard or not redis.call('ZSCORE', presence, id) then return { 'SUPERSEDED' } end
+if not heard or not redis.call('ZSCORE', presence, id) or has_forgotten(heard, turn, stamp) then return { 'SUPERSEDED' } end
 
 local held = redis.call('HMGET', term_key, 'term', 'instance', 'deadline', 'lease', 'renewed', 'asked')
 local term = { number = tonumber(held[1] or 0), holder = held[2] or '', deadline = tonumber(held[3] or 0),

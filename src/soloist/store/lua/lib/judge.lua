@@ -10,9 +10,15 @@ local function judge(heard)
   }
 end
 local function read_heard(instance_key)
-  local fields = redis.call('HMGET', instance_key, 'beat', 'since', 'will', 'will_since', 'number')
+  local fields = redis.call('HMGET', instance_key, 'beat', 'since', 'will', 'will_since', 'number',
+    'turn', 'stamp')
   if not fields[1] then return nil end
   return { beat = tonumber(fields[1]), since = tonumber(fields[2]), will = fields[3], will_since = tonumber(fields[4]),
-    number = fields[5] }
+    number = fields[5], turn = tonumber(fields[6]), stamp = fields[7] }
+end
+-- Whether a `next` that was answered is not known here: the server went back to an older state. What it holds for the
+-- caller is then not what the caller knows of, and would rest under a beating heart until the caller has something to say.
+local function has_forgotten(heard, turn, stamp)
+  return turn > 0 and (heard.turn < turn or (heard.turn == turn and heard.stamp ~= stamp))
 end
 local function has_gap(heard, lease) return now < heard.beat or now - heard.beat > lease / 2 end
