@@ -66,7 +66,7 @@ MISTAKES = (
             ),
         ),
         "freeze=6",
-        "overlapping_terms",
+        "gaps",
     ),
     Mistake(
         "what a dead instance held is thrown away",

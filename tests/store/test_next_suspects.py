@@ -97,8 +97,8 @@ def test_one_caller_is_asked_to_make_room(
     other = joined()
     held = ids(generator.next(want=1))
     other.next(want=1)
-    suspect_for(store, suspects[0], WAITS_MS)
     before = now_ms(store)
+    suspect_for(store, suspects[0], WAITS_MS)
 
     asked = generator.next(want=10)
 
