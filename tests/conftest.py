@@ -22,7 +22,10 @@ hypothesis.settings.load_profile("soloist")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Outside CI, real processes, and what else is marked one_server, are shown on one server; CI uses both for all."""
+    """Outside CI, real processes, and what else is marked one_server, are shown on one server; CI uses both for all.
+
+    What is marked long is left to CI, and to those who ask for it by name.
+    """
     if os.environ.get("CI"):
         return
     chosen: list[pytest.Item] = []
@@ -31,7 +34,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         parameters = getattr(item, "callspec", None)
         of_another = parameters is not None and KINDS[1] in parameters.params.values()
         takes_long = "processes" in item.path.parts or item.get_closest_marker("one_server")
-        (left_out if of_another and takes_long else chosen).append(item)
+        is_for_ci = (of_another and takes_long) or item.get_closest_marker("long")
+        (left_out if is_for_ci else chosen).append(item)
     if left_out and chosen:  # asked for by name, it runs
         items[:] = chosen
         config.hook.pytest_deselected(items=left_out)

@@ -21,6 +21,7 @@ FAMILIES = {
 
 
 @pytest.mark.timeout(180)
+@pytest.mark.one_server
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_faults_lose_and_double_nothing(tmp_path: Path, kind: Kind, family: str) -> None:

@@ -17,6 +17,7 @@ SECONDS = float(os.environ.get("SOLOIST_CHAOS_SECONDS", "60" if IS_CI else "20")
 
 
 @pytest.mark.timeout(SECONDS + 240)
+@pytest.mark.one_server
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_lost_or_doubled_whatever_happens(tmp_path: Path, kind: Kind, seed: int) -> None:

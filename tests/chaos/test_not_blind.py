@@ -10,7 +10,7 @@ import pytest
 
 from tests.chaos.breaking import broken, chaos, verdict_of
 
-pytestmark = [pytest.mark.one_server, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
 
 
 @dataclass(frozen=True)
