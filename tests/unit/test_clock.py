@@ -53,8 +53,20 @@ def test_an_answer_that_shows_it_to_be_wrong_counts_at_once(local: HandClock, se
     clock.heard(local.now - 0.001, local.now, 5_000_000)
 
     clock.heard(local.now - 0.2, local.now, server_ms)
+    assert server_ms <= clock.now_ms() <= server_ms + 201, "as it may be by that answer"
+    clock.heard(local.now - 0.001, local.now, server_ms + 100)
 
-    assert clock.now_ms() == pytest.approx(server_ms + 100)
+    assert clock.now_ms() == pytest.approx(server_ms + 100.5), "the next one that comes a shorter way counts"
+
+
+def test_an_answer_that_was_held_up_moves_it_no_further_than_it_must(local: HandClock) -> None:
+    """The server tells whole milliseconds, so the best estimate may be a fraction of one beside what a long way allows."""
+    clock = ServerClock()
+    clock.heard(local.now - 0.0002, local.now, 5_000_000)  # it was 5,000,000.9 then
+
+    clock.heard(local.now - 0.4, local.now, 5_000_001)
+
+    assert clock.now_ms() == pytest.approx(5_000_001, abs=1)
 
 
 def test_an_old_answer_counts_no_more(local: HandClock) -> None:
