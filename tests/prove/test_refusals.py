@@ -2,6 +2,7 @@
 
 import os
 import random
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -85,6 +86,19 @@ def test_what_cannot_be_proved_is_refused(app: App, shop: Shop, act: Callable[[A
     """In words that say what to do about it."""
     with pytest.raises(UsageError, match=says):
         act(app, shop)
+
+
+def test_a_handler_that_takes_too_long_without_a_crash_is_told_its_remedy(app: App) -> None:
+    """Nothing else can be found out about it."""
+
+    @app.handler("slow", timeout=0.1)
+    def slow() -> None:
+        time.sleep(60)
+
+    with pytest.raises(
+        UsageError, match=r"did not return within 0\.1 s\. Declare it with timeout=… if it needs longer"
+    ):
+        prove_handler(app, "slow", "")
 
 
 def test_an_async_world_is_refused(app: App, shop: Shop) -> None:

@@ -20,6 +20,7 @@ from typing import BinaryIO, NoReturn, TypeAlias
 import msgspec
 
 from soloist.errors import Defect
+from soloist.lab.leash import hold_by_kernel
 from soloist.prove.crash_points import Place, no_tracing
 
 LOOK = 0.05
@@ -29,6 +30,7 @@ SOON = 0.0005
 """Seconds from the end of its pipe to its own, about."""
 
 DEFECT = 70
+TOO_LATE = "did not return"
 
 
 class Crashed(msgspec.Struct, tag=True):
@@ -170,6 +172,7 @@ def _live(work: Work, report: Report, is_quiet: bool) -> NoReturn:
     """The child's whole life; whatever happens, it never goes on with what its parent was doing."""
     code = 0
     try:
+        hold_by_kernel()  # where it can: killed ourselves, we leave nothing behind that hangs
         no_tracing()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
@@ -219,7 +222,7 @@ def _kill(pid: int) -> None:
 
 def _trouble(status: int | None, records: list[Record], within: float) -> str | None:
     if status is None:
-        return f"did not return within {within:g} s"
+        return f"{TOO_LATE} within {within:g} s"
     if any(isinstance(each, Crashed | Seen | Refused | Told) for each in records):
         return None
     if os.WIFSIGNALED(status):

@@ -88,7 +88,7 @@ class Watch:
         self._at = at
         self._crash = crash
         self._is_on = False
-        self._ending = threading.Lock()
+        self._ending = threading.RLock()
         self._is_suspended = False
         self._numbers = count(1)  # which may be asked from several threads
         self._lines: dict[FrameType, int] = {}

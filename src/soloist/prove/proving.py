@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from soloist.errors import UsageError
+from soloist.prove.child import TOO_LATE
 from soloist.prove.crash_points import Place, Point, When, chosen
 from soloist.prove.handling import Handling
 from soloist.prove.history import History
@@ -139,7 +140,8 @@ def _prove(subject: Subject, world: World, end: str, most: int, progress: Progre
 def _without_a_crash(subject: Subject, world: World, *, is_quiet: bool) -> History:
     history = _looked(subject.run(None, is_quiet=is_quiet), world)
     if history.trouble is not None:
-        raise UsageError(f"{subject.what} does not come to its end without a crash: {history.trouble}.")
+        remedy = " Declare it with timeout=… if it needs longer." if history.trouble.startswith(TOO_LATE) else ""
+        raise UsageError(f"{subject.what} does not come to its end without a crash: {history.trouble}.{remedy}")
     if history.outcome.world_failure is not None:
         raise UsageError(f"the world cannot be shown: {history.outcome.world_failure}.")
     return history
