@@ -20,7 +20,7 @@ SHOWN = [re.sub(r" *\\\n\s*", " ", block).split("\n", 1) for block in PAGE.block
 
 
 def prove(folder: Path, *words: str) -> Ended:
-    return soloist("prove", *words, environment={"SHOP_FOLDER": str(folder / "shop")})
+    return soloist("prove", *words, environment={"SHOP_FOLDER": str(folder / "shop")}, within=100)
 
 
 def without_figures(text: str) -> str:

@@ -57,14 +57,16 @@ class Ended:
             assert part in said[0], self
 
 
-def soloist(*words: str, environment: Mapping[str, str] | None = None, **options: Any) -> Ended:
+def soloist(
+    *words: str, environment: Mapping[str, str] | None = None, within: float = WITHIN, **options: Any
+) -> Ended:
     """A process of its own. It prints how long it took."""
     begun = time.monotonic()
     done = subprocess.run(
         [*SOLOIST, *words],
         text=True,
         cwd=ROOT,
-        timeout=WITHIN,
+        timeout=within,
         check=False,
         env={**os.environ, **(environment or {})},
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},

@@ -19,7 +19,7 @@ def prove(tmp_path: Path) -> Any:
     """Runs the command upon a shop of the test's own."""
 
     def run(*words: str) -> Ended:
-        return soloist("prove", *words, environment={"SHOP_FOLDER": str(tmp_path / "shop")})
+        return soloist("prove", *words, environment={"SHOP_FOLDER": str(tmp_path / "shop")}, within=100)
 
     return run
 
