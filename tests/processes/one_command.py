@@ -57,9 +57,7 @@ class Ended:
             assert part in said[0], self
 
 
-def soloist(
-    *words: str, environment: Mapping[str, str] | None = None, within: float = WITHIN, **options: Any
-) -> Ended:
+def soloist(*words: str, environment: Mapping[str, str] | None = None, within: float = WITHIN, **options: Any) -> Ended:
     """A process of its own. It prints how long it took."""
     begun = time.monotonic()
     done = subprocess.run(
