@@ -133,6 +133,29 @@ def test_no_connection_is_left_where_a_handler_hangs(
         gate.set()
 
 
+def test_no_thread_is_left_once_a_handler_that_hung_returns(server: PrivateServer, namespace: str) -> None:
+    """Also those that only help it, if the stop has run out of time: the process may live on."""
+    before = set(threading.enumerate())
+    app = App("hosted", url=server.url, namespace=namespace, heartbeat=0.05, lease=1, stop_timeout=0.2)
+    gate, begun = threading.Event(), threading.Event()
+
+    @app.generator(every=0.02)
+    def produce() -> str:
+        return "text"
+
+    @app.handler
+    def hang(message: Message) -> None:
+        begun.set()
+        gate.wait(60)
+
+    app.start()
+    assert begun.wait(30)
+    app.stop()
+    gate.set()
+
+    wait_until(lambda: not set(threading.enumerate()) - before, what="all threads have ended")
+
+
 def test_no_connection_is_left_of_one_that_was_refused(
     connections: Connections, server: PrivateServer, namespace: str
 ) -> None:

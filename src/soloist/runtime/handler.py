@@ -110,15 +110,18 @@ class Handler:
         for lane in self.lanes:
             lane.quiet()
         self._recorder.wake()
-        deadline = time.monotonic() + within
+        is_done = self._wait_until_done(time.monotonic() + within)
+        self._recorder.stop()
+        for lane in self.lanes:
+            if is_done and lane.is_lost:
+                lane.give_back_rest()
+        return is_done
+
+    def _wait_until_done(self, deadline: float) -> bool:
         while not all(lane.is_done.is_set() or lane.is_lost or self._rests(lane) for lane in self.lanes):
             if time.monotonic() >= deadline:
                 return False
             time.sleep(LOOK)
-        self._recorder.stop()
-        for lane in self.lanes:
-            if lane.is_lost:
-                lane.give_back_rest()
         return True
 
     def hang_up(self, within: float) -> None:
