@@ -107,7 +107,7 @@ class Faults(click.ParamType):  # type: ignore[type-arg]  # generic only in the 
 @click.option(
     "--persistence",
     type=click.Choice(["no", "everysec", "always"]),
-    help="Of the private server: no append-only file, or when it is flushed.  [default: everysec]",
+    help="Of the private server: no append-only file, or when it is flushed.  [default: always]",
 )
 @click.option(
     "--no-bounds",
@@ -152,7 +152,7 @@ def chaos(
         faults=faults,
         target=module_app or "",
         settings=target.settings(),
-        persistence=persistence or "everysec",
+        persistence=persistence or "always",
         server=target().server if target.is_named else None,
         **asked,
     )
