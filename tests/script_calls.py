@@ -163,6 +163,7 @@ CALLS = {
             "kinds_count": 3,
             "runs_count": 2,
         },
+        keys={"schedule_runs": KEYS.runs},
         more_keys=[*KIND_KEYS, *KEYS.of_kinds(["audit"]), "first", "second"],
         more_args=[
             *("mail", 2, 2, 1, 1, "order", 4, 0, 0, 0, "audit", 0, 0, 0, 0),

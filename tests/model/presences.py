@@ -18,7 +18,7 @@ def join(step: Step, state: State) -> set[str]:
     if not isinstance(reply, Joined):
         return {"OK"}
     now, settings = reply.now_ms, step.settings
-    state.meta.setdefault("protocol", "3")
+    state.meta.setdefault("protocol", "4")
     state.meta.setdefault("app", who.app)
     if not who.drains:
         known = int(state.meta.get("numbers", 0))

@@ -71,7 +71,7 @@ def test_another_version_of_the_protocol_is_refused(
 
     with nothing_changes(used):
         says(*words, *connection(used, server)).assert_refused(
-            USAGE, "speaks version 99 of the protocol, this soloist 3", "Update the older side, or name another"
+            USAGE, "speaks version 99 of the protocol, this soloist 4", "Update the older side, or name another"
         )
 
 

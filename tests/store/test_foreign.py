@@ -41,6 +41,8 @@ class Stage:
         self.handler.beat()
         self.generator.publish(20)
         self.claimed = ids(self.handler.next(want=5))
+        store.link.command("HSET", store.keys.tracked, self.claimed[0], "unique default a")
+        store.link.command("HSET", store.keys.unique, "default a", self.claimed[0])
         self.gone.next(want=2)
         self.generator.next(failed=ids(self.generator.next(want=4)))
         self.drained = self.drainer.drain(limit=1).records

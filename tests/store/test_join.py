@@ -59,7 +59,7 @@ def test_the_namespace_remembers_app_protocol_and_kinds(store: Store) -> None:
     Instance(store, kinds=("mail", "order")).join()
 
     seen = check_equation(store)
-    assert seen.meta == {"app": "demo", "protocol": "3", "numbers": "1"}
+    assert seen.meta == {"app": "demo", "protocol": "4", "numbers": "1"}
     assert [kind.name for kind in seen.kinds] == ["mail", "order"]
 
 

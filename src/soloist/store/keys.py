@@ -25,6 +25,10 @@ TYPES = {
     "totals": "hash",
     "log": "stream",
     "history": "stream",
+    "tracked": "hash",
+    "unique": "hash",
+    "runs": "hash",
+    "schedules": "hash",
 }
 """Every key that a namespace has once, without what all begin with, and its type."""
 
@@ -61,6 +65,10 @@ class Keys:
         self.totals = base + "totals"
         self.log = base + "log"
         self.history = base + "history"
+        self.tracked = base + "tracked"
+        self.unique = base + "unique"
+        self.runs = base + "runs"
+        self.schedules = base + "schedules"
         self.alive = base + "alive:"
 
     @property

@@ -120,6 +120,8 @@ def publish(link: Link, keys: Keys, instance: str, settings: Settings, page: Pag
             "totals": keys.totals,
             "kinds": keys.kinds,
             "log": keys.log,
+            "tracked": keys.tracked,
+            "runs": keys.runs,
         },
         args={
             "id": instance,
@@ -179,6 +181,9 @@ def begin_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: 
             "paused": keys.paused,
             "log": keys.log,
             "kinds": keys.kinds,
+            "tracked": keys.tracked,
+            "unique": keys.unique,
+            "schedule_runs": keys.runs,
         },
         args={
             "id": instance,

@@ -10,7 +10,7 @@ from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.script import Script, Value
 
-PROTOCOL = 3
+PROTOCOL = 4
 """The version of keys, envelopes and scripts together. An instance never speaks to a namespace of another one."""
 
 JOIN, BEAT, LEAVE, RECLAIM = Script("join"), Script("beat"), Script("leave"), Script("reclaim")
@@ -89,6 +89,10 @@ def join(link: Link, keys: Keys, who: Who, settings: Settings) -> Joined:
             "errors": keys.errors,
             "errors_by_time": keys.errors_by_time,
             "history": keys.history,
+            "tracked": keys.tracked,
+            "unique": keys.unique,
+            "runs": keys.runs,
+            "schedules": keys.schedules,
         },
         args={
             "id": who.id,
@@ -246,7 +250,14 @@ def reclaim(link: Link, keys: Keys, victim: str, judge: str, settings: Settings,
         }
         reply = RECLAIM.call(
             link,
-            keys={**_of_the_departed(keys, victim), "totals": keys.totals, "judge": keys.instance(judge)},
+            keys={
+                **_of_the_departed(keys, victim),
+                "totals": keys.totals,
+                "judge": keys.instance(judge),
+                "tracked": keys.tracked,
+                "unique": keys.unique,
+                "runs": keys.runs,
+            },
             args=args,
             more_keys=keys.of_kinds(wanted),
             more_args=wanted,

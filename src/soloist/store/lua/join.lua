@@ -20,6 +20,10 @@
 --   errors          hash
 --   errors_by_time  zset
 --   history         stream
+--   tracked         hash
+--   unique          hash
+--   runs            hash
+--   schedules       hash
 --   ...             lists   pending, again, suspect, bell, delayed (zset) of each kind that it handles
 -- ARGV
 --   id              text  the new id
@@ -42,6 +46,7 @@
 local meta, presence, wills, instance, kinds, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local instances, drainers, line, term_key, paused = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local attempts, totals, errors, errors_by_time, history = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local tracked, unique, runs, schedules = KEYS[17], KEYS[18], KEYS[19], KEYS[20]
 local id, number, app, protocol, host, pid = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local claim_lease_ms, interval_ms = tonumber(ARGV[7]), tonumber(ARGV[8])
 local names = { unpack(ARGV, 9) }
@@ -51,11 +56,11 @@ local names = { unpack(ARGV, 9) }
 -- include: log
 -- include: types
 -- include: permissions
-local lists = kind_lists(17, names)
+local lists = kind_lists(21, names)
 
 local forbidden = first_forbidden(meta)
 if forbidden then return { 'FORBIDDEN', forbidden } end
-meet({ meta, wills, instance, line, term_key, paused, attempts, totals, errors },
+meet({ meta, wills, instance, line, term_key, paused, attempts, totals, errors, tracked, unique, runs, schedules },
   { instances, drainers, errors_by_time }, log, lists)
 redis.call('SCARD', kinds)
 redis.call('XLEN', history)
@@ -63,7 +68,7 @@ local there = redis.call('HMGET', meta, 'protocol', 'app')
 -- Without `meta` none of these can be ours. (Others can: a call that is refused after a purge is counted and logged.)
 local function first_foreign()
   for _, key in ipairs({ meta, kinds, instances, drainers, wills, line, term_key, attempts, errors, errors_by_time,
-    history }) do
+    history, tracked, unique, runs, schedules }) do
     if redis.call('EXISTS', key) == 1 then return key end
   end
   for _, of in pairs(lists) do

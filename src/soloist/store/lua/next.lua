@@ -18,6 +18,9 @@
 --   paused          hash
 --   log             stream
 --   kinds           set
+--   tracked         hash   message id -> who waits for its end
+--   unique          hash   met and written only if anything is tracked
+--   schedule_runs   hash   likewise
 --   ...             lists  pending, again, suspect, bell, delayed (zset) of each kind that it handles, holds or publishes to;
 --                          then the keys that are written along with messages, of any type
 -- ARGV
@@ -47,6 +50,7 @@
 --                                                 or stands elsewhere: be reborn
 local instances, wills, instance, claimed, attempts = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local totals, errors, errors_by_time, paused, log, kinds = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local tracked, unique, schedule_runs = KEYS[12], KEYS[13], KEYS[14]
 local id, turn, stamp, heartbeat_ms, max_attempts = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local kinds_count, runs_count, values, keys, at = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV, KEYS, 8
 -- include: clock
@@ -58,6 +62,7 @@ local kinds_count, runs_count, values, keys, at = tonumber(ARGV[6]), tonumber(AR
 -- include: unknown
 -- include: log
 -- include: runs
+-- include: tracked
 local function committing() -- made only where something is committed: it takes as long as a fifth of a small call
 -- include: commands
 -- include: foresight
@@ -77,9 +82,9 @@ for i = 1, kinds_count do
     failed = tonumber(values[at + 3]), retried = tonumber(values[at + 4]) }
   at = at + 5
 end
-local lists, first_written = kind_lists(12, names), 12 + 5 * kinds_count
+local lists, first_written = kind_lists(15, names), 15 + 5 * kinds_count
 meet({ wills, totals, paused }, {}, log, lists) -- the others are read or met below, before the first write
-local any_attempts = redis.call('HLEN', attempts) > 0
+local any_attempts, any_tracked = redis.call('HLEN', attempts) > 0, redis.call('HLEN', tracked) > 0
 
 local function superseded()
   local number = redis.call('HGET', instance, 'number') or 0
@@ -99,6 +104,7 @@ end
 if turn ~= tonumber(seen[1]) + 1 or stamp ~= seen[2] then return superseded() end
 
 -- Everything is checked before anything is written: Lua has no rollback.
+if any_tracked then meet({ unique, schedule_runs }, {}) end
 local runs = read_runs(values, at, runs_count)
 if not fit(runs, claimed, groups) then return superseded() end
 local returned = envelopes_in(runs, 'back', claimed)
@@ -112,8 +118,10 @@ if #missing > 0 then return { 'KINDS', missing[1] } end
 
 local known = any_attempts and attempts_behind(specials) or {}
 local refused = along and commit_all(along, specials, groups, lists) or {}
-if any_attempts then
-  in_chunks(ids_of(envelopes_in(runs, 'done', claimed)), function(...) redis.call('HDEL', attempts, ...) end)
+if any_attempts or any_tracked then
+  local done = ids_of(envelopes_in(runs, 'done', claimed))
+  if any_attempts then in_chunks(done, function(...) redis.call('HDEL', attempts, ...) end) end
+  if any_tracked then end_tracked(tracked, unique, schedule_runs, ended(done, specials)) end
 end
 if #runs > 0 then remove(runs, claimed) end
 store_records(errors, errors_by_time, records_of(specials, known, values))
@@ -126,6 +134,7 @@ local envelopes, hold_ms, foreign = claim(lists, groups, claimed, seen[4])
 redis.call('HSET', instance, 'turn', turn, 'stamp', new_stamp, 'before', stamp)
 if #refused > 0 or seen[5] then remember_refused(refused) end
 clear_mark(wills, id, #envelopes > 0 and heartbeat_ms or nil)
+if any_tracked then begin_tracked(tracked, schedule_runs, ids_of(envelopes)) end
 ring_for_work(names, lists, paused, true)
 if foreign then return { 'FOREIGN', new_stamp, foreign, refused } end
 return { 'OK', new_stamp, envelopes, any_attempts and attempts_of(attempts, envelopes) or {}, hold_ms, refused }

@@ -11,6 +11,8 @@
 --   totals     hash
 --   kinds      set
 --   log        stream
+--   tracked    hash
+--   runs       hash
 --   ...        lists  pending, again, suspect, bell, delayed (zset) of each kind in the page
 -- ARGV
 --   id           text
@@ -19,7 +21,7 @@
 --   first        int   the sequence number of the first message
 --   lease_ms     int
 --   max_pending  int   of each kind: at or above it nothing is accepted
---   source       text
+--   source       text  schedule:NAME: its messages are runs of that schedule
 --   cursor       text  empty: none is stored, else "=" and the cursor
 --   tick         int   server ms, 0 for none
 --   kinds_count  int
@@ -30,7 +32,7 @@
 --   SUPERSEDED term   the term is another's: it is over, presence and claims are not
 --   SUPERSEDED        presence gone, or call and numbers do not fit: be reborn
 local instances, wills, instance, term_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local totals, kinds, log = KEYS[5], KEYS[6], KEYS[7]
+local totals, kinds, log, tracked, runs = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local id, named, call, first = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local lease_ms, max_pending = tonumber(ARGV[5]), tonumber(ARGV[6])
 local source, cursor, tick, kinds_count = ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
@@ -41,8 +43,9 @@ local envelopes, offset = ARGV, 10 + 2 * kinds_count
 -- include: kinds
 -- include: log
 -- include: types
-local lists = kind_lists(8, names)
-meet({ wills, instance, term_key, totals }, { instances }, log, lists)
+-- include: tracked
+local lists = kind_lists(10, names)
+meet({ wills, instance, term_key, totals, tracked, runs }, { instances }, log, lists)
 redis.call('SCARD', kinds)
 
 local function superseded(...)
@@ -81,6 +84,8 @@ for i, name in ipairs(names) do
   redis.call('HINCRBY', totals, 'published:' .. name, counts[i])
   ring(lists[name])
 end
+local schedule = string.match(source, '^schedule:(.*)$')
+if schedule then track_runs(tracked, runs, ids_of({ unpack(envelopes, 11 + 2 * kinds_count) }), schedule) end
 if total > 0 then
   redis.call('HINCRBY', totals, 'published', total)
   redis.call('HINCRBY', instance, 'generated', total)

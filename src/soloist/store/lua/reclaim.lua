@@ -18,6 +18,9 @@
 --   totals          hash
 --   log             stream
 --   judge           hash    the instance hash of the one that judges
+--   tracked         hash
+--   unique          hash
+--   runs            hash
 --   ...             lists   pending, again, suspect, bell, delayed (zset) of each kind
 -- ARGV
 --   id            text  the victim
@@ -33,7 +36,8 @@
 --   KINDS name ...  it holds messages of kinds that were not given: nothing was changed, repeat with these too
 local keys = { instances = KEYS[1], drainers = KEYS[2], wills = KEYS[3], line = KEYS[4], instance = KEYS[5],
   claimed = KEYS[6], drained = KEYS[7], term = KEYS[8], attempts = KEYS[9], errors = KEYS[10],
-  errors_by_time = KEYS[11], totals = KEYS[12], log = KEYS[13], judge = KEYS[14] }
+  errors_by_time = KEYS[11], totals = KEYS[12], log = KEYS[13], judge = KEYS[14],
+  tracked = KEYS[15], unique = KEYS[16], runs = KEYS[17] }
 local id, judge_id, lease_ms, max_attempts, channel = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local names = { unpack(ARGV, 6) }
 -- include: clock
@@ -47,9 +51,10 @@ local names = { unpack(ARGV, 6) }
 -- include: farewell
 -- include: log
 -- include: types
-local lists = kind_lists(15, names)
+-- include: tracked
+local lists = kind_lists(18, names)
 meet({ keys.wills, keys.line, keys.instance, keys.drained, keys.term, keys.attempts, keys.errors, keys.totals,
-  keys.judge }, { keys.instances, keys.drainers, keys.errors_by_time }, keys.log, lists)
+  keys.judge, keys.tracked, keys.unique, keys.runs }, { keys.instances, keys.drainers, keys.errors_by_time }, keys.log, lists)
 redis.call('LLEN', keys.claimed)
 
 local deadline = tonumber(redis.call('ZSCORE', keys.instances, id) or redis.call('ZSCORE', keys.drainers, id))
@@ -65,7 +70,7 @@ local envelopes = in_order(redis.call('LRANGE', keys.claimed, 0, -1))
 local missing = unknown_kinds(envelopes, lists)
 if #missing > 0 then return { 'KINDS', unpack(missing) } end
 
-local ids, tails, failures = ids_of(envelopes), {}, {}
+local ids, tails, failures, poisoned = ids_of(envelopes), {}, {}, {}
 local known = read_attempts(keys.attempts, ids)
 for i, envelope in ipairs(envelopes) do
   local of, kind = known[ids[i]] or { deaths = 0, retries = 0, since = 0, hold = 0 }, kind_of(envelope)
@@ -75,6 +80,7 @@ for i, envelope in ipairs(envelopes) do
     local details = cjson.encode({ reason = 'its handler died ' .. of.deaths .. ' times', type = 'Poison', handler = id,
       attempts = of.deaths + of.retries })
     failures[#failures + 1] = ids[i]
+    poisoned[ids[i]] = true
     failures[#failures + 1] = new_record(now_us + i, details, envelope)
     redis.call('HDEL', keys.attempts, ids[i])
     redis.call('HINCRBY', keys.totals, 'failed', 1)
@@ -90,6 +96,7 @@ for i, envelope in ipairs(envelopes) do
 end
 for list, waiting in pairs(tails) do in_chunks(waiting, function(...) redis.call('RPUSH', list, ...) end) end
 store_records(keys.errors, keys.errors_by_time, failures)
+for poison in pairs(poisoned) do end_tracked(keys.tracked, keys.unique, keys.runs, { poison }, poisoned) end
 redis.call('HINCRBY', keys.totals, 'reclaimed', #envelopes)
 local victim = redis.call('HMGET', keys.instance, 'number', 'beat')
 strike_out(keys, id)

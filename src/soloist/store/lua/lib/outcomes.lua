@@ -33,6 +33,18 @@ local function records_of(specials, known, values)
   end
   return records
 end
+-- Of what is done, what is over: all but what is tried again. And which of it failed: id -> true.
+local function ended(done, specials)
+  local again, failed, over = {}, {}, {}
+  for _, special in ipairs(specials) do
+    again[special.id] = special.fate == 'retried'
+    failed[special.id] = special.fate == 'failed' or special.refusal ~= nil
+  end
+  for _, message_id in ipairs(done) do
+    if not again[message_id] then over[#over + 1] = message_id end
+  end
+  return over, failed
+end
 local function count(totals_key, instance_key, of_groups)
   for _, group in ipairs(of_groups) do
     for _, what in ipairs({ 'completed', 'failed', 'retried' }) do
