@@ -96,10 +96,11 @@ def _up_to_date(me: Life, said: Beat, *, subscribed: bool, now: int, lease: int)
 
 
 def _watched(state: State, ident: str, said: Beat, now: int) -> Iterable[str]:
-    """The generator, those in line, the busy and drainers look at everybody; all do while nobody generates."""
+    """The generator, those in line, the busy, who holds messages and drainers look at everybody; all do while nobody generates."""
     in_line = {place.id for place in state.line.values()}
     everybody = (
         said.busy
+        or state.claimed.get(ident)
         or ident in in_line
         or state.holder == ident
         or state.lives[ident].drains

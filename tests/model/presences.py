@@ -53,7 +53,9 @@ def beat(step: Step, state: State) -> set[str]:
     idle_judge = not said.busy and (judging.by_will(seen.me, now) or judging.by_lease(seen.me, now, settings.lease_ms))
     waits = said.may_generate and role in {"handler", "superseded"} and not seen.me.drains
     place = _stand_in_line(step, state, seen, now, idle_judge=idle_judge) if waits else _leave_line(state, ident)
-    fast = said.busy or place or seen.me.drains or role in {"generator", "asked", "elected"}
+    fast = (
+        said.busy or before.claimed.get(ident) or place or seen.me.drains or role in {"generator", "asked", "elected"}
+    )
     interval = settings.heartbeat_ms if fast else max(settings.heartbeat_ms, settings.lease_ms // 3)
     state.lives[ident] = seen.me._replace(deadline=now + settings.claim_lease_ms, interval=interval)
     ends = [interval, *([] if seen.wake is None else [seen.wake])]

@@ -53,6 +53,23 @@ def test_who_beats_while_its_subscription_is_down_has_no_will(killed: Instance) 
     assert killed.will_stored[0] == 0
 
 
+# The interval.
+
+
+def test_a_beat_that_does_not_know_of_a_claim_yet_leaves_the_short_interval(generator: Instance, joined: Joins) -> None:
+    """A beat may be on its way while messages are claimed: what is held is what counts, or a death is noticed too late."""
+    holder = joined()
+    holder.beat(may_generate=False)
+    generator.publish(1)
+    heartbeat = holder.store.settings.heartbeat_ms
+    assert holder.will_stored[1] > heartbeat
+    holder.next(want=1)
+
+    heard = holder.beat(may_generate=False, busy=False)
+
+    assert (heard.next_ms, holder.will_stored[1]) == (heartbeat, heartbeat)
+
+
 # The mark.
 
 

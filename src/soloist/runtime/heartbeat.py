@@ -193,7 +193,8 @@ class Heart:
         body.heard(heard, incarnation, played, sent)
         self._reclaim(incarnation, heard.gone)
         self._notes.take(incarnation, played if heard.role in ("generator", "asked") else 0, heard.now_ms)
-        return heard.next_ms / 1000
+        wait = heard.next_ms / 1000
+        return min(wait, body.settings.heartbeat) if body.is_busy else wait  # perhaps only since it was answered
 
     def _reclaim(self, judge: Incarnation, gone: list[str]) -> None:
         """Take back what those hold who are gone. An unknown outcome needs no care: the next beat names them again."""

@@ -175,6 +175,7 @@ def beat(
             "paused": keys.paused,
             "log": keys.log,
             "attempts": keys.attempts,
+            "claimed": keys.claimed(who.id),
         },
         args={
             "id": who.id,

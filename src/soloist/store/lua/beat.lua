@@ -15,6 +15,7 @@
 --   paused     hash    kind:NAME -> 1
 --   log        stream
 --   attempts   hash
+--   claimed    list    the caller's own: who holds a message beats fast, whatever it knows of it
 --   ...        lists   pending, again, suspect, bell, delayed (zset) of each kind
 -- ARGV
 --   id              text
@@ -39,7 +40,7 @@
 --        gone: whom to reclaim; term: all fields, if elected
 --   SUPERSEDED   its presence is gone, or a `next` that was answered is forgotten (a roll-back): be reborn
 local instances, drainers, wills, line, instance = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local term_key, totals, paused, log, attempts = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local term_key, totals, paused, log, attempts, claimed = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local id, role, named, may_generate, busy = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1', ARGV[5] == '1'
 local will_number, heartbeat_ms, lease_ms = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 local claim_lease_ms, channel, tag, max_attempts = tonumber(ARGV[9]), ARGV[10], ARGV[11], tonumber(ARGV[12])
@@ -56,7 +57,7 @@ local turn, stamp, names = tonumber(ARGV[13]), ARGV[14], { unpack(ARGV, 15) }
 -- include: look
 -- include: attempts
 -- include: delayed
-local lists = kind_lists(11, names)
+local lists = kind_lists(12, names)
 meet({ totals, paused, attempts }, { drainers }, log, lists) -- the others are read below, before the first write
 
 local presence = role == 'drainer' and drainers or instances
@@ -68,7 +69,8 @@ local term = { number = tonumber(held[1] or 0), holder = held[2] or '', deadline
   lease = tonumber(held[4] or lease_ms), renewed = tonumber(held[5] or 0) }
 local places = read_line(line)
 local in_line = places[1].id == id or places[2].id == id
-local fast = busy or in_line or term.holder == id or role == 'drainer'
+local at_work = busy or redis.call('LLEN', claimed) > 0
+local fast = at_work or in_line or term.holder == id or role == 'drainer'
 
 -- While somebody generates (and so looks at everybody), idle ones look only at those whose part they might take.
 local watched = (fast or term.deadline < now) and redis.call('HKEYS', wills) or { id, term.holder, places[1].id, places[2].id }
@@ -114,7 +116,7 @@ if answer == 'elected' then elected = redis.call('HGETALL', term_key) end
 local waits = may_generate and (answer == 'handler' or answer == 'superseded') and role == 'instance'
 local idle_judge = not busy and (judges.by_will or judges.by_lease(lease_ms))
 local place = take_place(line, places, waits and id, others, term.holder, idle_judge, heartbeat_ms, id)
-fast = busy or place > 0 or answer == 'generator' or answer == 'asked' or answer == 'elected' or role == 'drainer'
+fast = at_work or place > 0 or answer == 'generator' or answer == 'asked' or answer == 'elected' or role == 'drainer'
 local interval = fast and heartbeat_ms or math.max(heartbeat_ms, math.floor(lease_ms / 3))
 
 redis.call('ZADD', presence, now + claim_lease_ms, id)
