@@ -3,7 +3,7 @@
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -37,6 +37,12 @@ SAVES = "3600 100000000"
 READY_WITHIN = 3.0
 """Seconds from the start of the instances to the beginning of the plan, in which they join."""
 
+HOST_NUMBERS = 15_000
+"""As many have addresses of their own."""
+
+APART = 20
+"""Numbers between those of two runs at the same time: of more than 40 instances, every second on a host of its own."""
+
 
 @contextmanager
 def set_stage(wish: Wish, plan: Plan) -> Iterator[Stage]:
@@ -46,7 +52,8 @@ def set_stage(wish: Wish, plan: Plan) -> Iterator[Stage]:
     with ExitStack() as ending:
         leash = ending.enter_context(Leash())
         folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="soloist-chaos-")))
-        hosts = _hosts(wish.instances, ending) if Family.NETWORK in families else []
+        ways = ways_in(families, wish.instances)
+        hosts = _hosts(ways.count(Way.FAR), ending)
         clock = ServerClock(folder) if "clock" in names else None
         server = None
         if wish.server is None:
@@ -65,24 +72,32 @@ def set_stage(wish: Wish, plan: Plan) -> Iterator[Stage]:
         stage = Stage(
             folder, namespace, near, wish.settings, leash, link, fleet, witness, server, clock, begins=task.begun
         )
-        for number in range(wish.instances):
-            fleet.add(_slot(stage, number, hosts, is_proxied=Family.CONNECTION in families, ending=ending))
+        unused = iter(hosts)
+        for way in ways:
+            fleet.add(_slot(stage, way, unused, ending))
         witness.start()
         ending.callback(witness.stop)
         yield stage
 
 
-def _slot(stage: Stage, number: int, hosts: list[Host], *, is_proxied: bool, ending: ExitStack) -> Slot:
-    """Every way in turn, of those that the plan needs."""
-    ways = [Way.DIRECT, *([Way.PROXIED] if is_proxied else []), *([Way.FAR] if hosts else [])]
-    way = ways[number % len(ways)]
+def ways_in(families: Set[Family], instances: int) -> list[Way]:
+    """Each instance's way to the server: every one in turn, of those that the faults need."""
+    ways = [Way.DIRECT]
+    if Family.CONNECTION in families:
+        ways.append(Way.PROXIED)
+    if Family.NETWORK in families:
+        ways.append(Way.FAR)
+    return [ways[number % len(ways)] for number in range(instances)]
+
+
+def _slot(stage: Stage, way: Way, unused: Iterator[Host], ending: ExitStack) -> Slot:
     if way is Way.PROXIED:
         parts = urlsplit(stage.near)
         proxy = ending.enter_context(FaultProxy(parts.hostname or "127.0.0.1", parts.port or 6379))
         there = parts._replace(netloc=f"{_credentials(parts.netloc)}{proxy.address[0]}:{proxy.address[1]}")
         return Slot(way, there.geturl(), proxy=proxy)
     if way is Way.FAR:
-        host = hosts[number // len(ways)]
+        host = next(unused)
         return Slot(way, _url(stage.server, host.here), host=host)
     return Slot(way, stage.near)
 
@@ -97,9 +112,8 @@ def _private_server(
     return PrivateServer(leash, folder / "server", wish.persistence, options, variables=variables)
 
 
-def _hosts(instances: int, ending: ExitStack) -> list[Host]:
-    """One for every third instance."""
-    hosts = [Host(os.getpid() % 5000 * 3 + at) for at in range((instances + 2) // 3)]
+def _hosts(wanted: int, ending: ExitStack) -> list[Host]:
+    hosts = [Host(os.getpid() % (HOST_NUMBERS // APART) * APART + at) for at in range(wanted)]
     for host in hosts:
         ending.callback(host.remove)
         host.make()
