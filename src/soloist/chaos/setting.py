@@ -3,7 +3,7 @@
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Set
+from collections.abc import Container, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -80,7 +80,7 @@ def set_stage(wish: Wish, plan: Plan) -> Iterator[Stage]:
         yield stage
 
 
-def ways_in(families: Set[Family], instances: int) -> list[Way]:
+def ways_in(families: Container[Family], instances: int) -> list[Way]:
     """Each instance's way to the server: every one in turn, of those that the faults need."""
     ways = [Way.DIRECT]
     if Family.CONNECTION in families:
