@@ -33,7 +33,7 @@ def test_three_instances_handle_every_message_of_a_counted_run_once(crew: Crew) 
 
 def test_the_snapshot_adds_up_at_every_instant_while_instances_are_killed(crew: Crew) -> None:
     """G3: published = pending + claimed + completed + failed, in one atomic read."""
-    options = ("--interval", 0, "--count", 40_000, "--batch", 4, "--max-pending", 2000)
+    options = ("--interval", 0, "--batch", 4, "--max-pending", 2000)
     everyone = [crew.start(*options) for _ in range(3)]
     samples, stop = [], threading.Event()
 
@@ -50,14 +50,14 @@ def test_the_snapshot_adds_up_at_every_instant_while_instances_are_killed(crew: 
             before = crew.snapshot()
             wait_until(lambda: crew.snapshot().completed > before.completed, what="work goes on")  # noqa: B023
             everyone.pop(0).kill()
-        crew.wait_until_handled(40_000)
+        before = crew.snapshot()
+        wait_until(lambda: crew.snapshot().completed > before.completed + 4000, what="work goes on after all kills")
     finally:
         stop.set()
         sampler.join()
 
     assert len(samples) > 100
     assert all(seen.adds_up for seen in samples)
-    assert crew.snapshot().published == 40_000
 
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])

@@ -138,6 +138,10 @@ class Fleet:
     def thaw(self, slot: Slot) -> None:
         self._signal(slot, signal.SIGCONT)
 
+    def listens(self, slot: Slot) -> bool:
+        """Whether it could read orders: one that has only begun would die of the signal that they come with."""
+        return slot.is_alive and self._has_joined(slot.pid)
+
     def order(self, slot: Slot) -> None:
         """Have it read its orders."""
         self._signal(slot, signal.SIGUSR1)

@@ -85,7 +85,7 @@ def get_errors(stage: Stage, step: Step) -> Struck | None:
 
 def _ordered(stage: Stage, step: Step, order: Order, told: str) -> Struck | None:
     slot = stage.victim(step)
-    if slot is None:
+    if slot is None or not stage.fleet.listens(slot):
         return None
     order.write(stage.folder, slot.pid)
     stage.fleet.order(slot)
