@@ -72,6 +72,7 @@ ALL_FIRST = """
 """
 COMMITS_AGAIN = ALL_FIRST + AGAIN
 COMMITS_FIRST = TURN.replace("then", "then" + ALL_FIRST)
+ALL_THE_SAME = ABSENT.replace("then", "then" + ALL_FIRST + "  count(totals, instance, groups)\n ")
 RETRIES_FIRST = TURN.replace(
     "then",
     """then
@@ -120,6 +121,7 @@ PUBLISHING = (
 
 HANDLING = (
     lacking("next without the turn check", NEXT, TURN, "if false then"),
+    lacking("a completion of one whose claim is gone", NEXT, ABSENT, ALL_THE_SAME),
     lacking("next without the stamp check", NEXT, TURN, "if turn ~= tonumber(seen[1]) + 1 then"),
     lacking("next that forgets its stamp", NEXT, "'turn', turn, 'stamp', new_stamp, ", "'turn', turn, "),
     lacking(

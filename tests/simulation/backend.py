@@ -200,6 +200,10 @@ class Backend:
             del self._listeners[channel]
             self._subscribed.command("SUNSUBSCRIBE", channel)
 
+    def listens(self, channel: bytes) -> bool:
+        """Whether somebody is subscribed to it."""
+        return channel in self._listeners
+
     def forget_scripts(self) -> None:
         self._wire.command("SCRIPT", "FLUSH", "SYNC")
         self._known.clear()

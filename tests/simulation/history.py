@@ -22,6 +22,7 @@ from tests.simulation.faults import Faults
 from tests.simulation.ledger import Ledger
 from tests.simulation.network import Network
 from tests.simulation.plan import Plan
+from tests.simulation.presences import Presences
 from tests.simulation.process import Process
 from tests.simulation.scheduler import Overrun, Scheduler
 from tests.simulation.simulated import WALL_CLOCK, Thread, stage
@@ -104,7 +105,8 @@ class History:
         self._is_ending = False
         self.faults = Faults(self)
         stage.begin(self)
-        backend.begin(self.ledger.watch)
+        self.presences = Presences(backend.listens)
+        backend.begin(self._watch)
         self.backend = backend
         self.app = application.make(self)
         self.server = SimulatedServer(self.network)
@@ -177,6 +179,12 @@ class History:
     def new_tick(self) -> str:
         self._ticks += 1
         return f"tick {self._ticks}"
+
+    def _watch(self, name: str, words: list[bytes], answer: list[Any]) -> None:
+        self.ledger.watch(name, words, answer)
+        wrong = self.presences.watch(name, words, answer, self.backend.now_us)
+        if wrong and not self.plan.bends_time:
+            self.ledger.wrong.append(wrong)
 
     # Who takes part.
 

@@ -109,6 +109,11 @@ class Plan:
     poison: int
     faults: Sequence[Fault]
 
+    @property
+    def bends_time(self) -> bool:
+        """Whether the server's clock or its state goes back: then what it promised is no longer comparable."""
+        return any(fault.what in ("clock jumps", "goes back") for fault in self.faults)
+
     def without(self, at: Sequence[int]) -> Self:
         """The same without these faults."""
         return replace(self, faults=tuple(fault for place, fault in enumerate(self.faults) if place not in at))
