@@ -5,7 +5,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from soloist.settings import Settings
-from soloist.store import control, foreign, history, messages, presence, records, report, snapshot
+from soloist.store import (
+    agenda,
+    control,
+    foreign,
+    guard,
+    history,
+    messages,
+    presence,
+    records,
+    report,
+    snapshot,
+    submissions,
+)
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.server import Server
@@ -74,7 +86,13 @@ class Call:
     more_args: list[Any] = field(default_factory=list)
 
 
-PAGE = messages.PageCall(3, 4, 120, "outbox", {"mail": [b"one", b"two"], "order": [b"three"]}, cursor="c", tick=500)
+PAGE = messages.PageCall(
+    *(3, 4, 120, "outbox", {"mail": [b"one", b"two"], "order": [b"three"]}),
+    cursor="c",
+    tick=500,
+    overlap="skip",
+    skipped=6,
+)
 
 CALLS = {
     "join": Call(
@@ -84,7 +102,7 @@ CALLS = {
             "id": "ann",
             "number": 7,
             "app": "orders",
-            "protocol": presence.PROTOCOL,
+            "protocol": guard.PROTOCOL,
             "host": "host",
             "pid": 99,
             "claim_lease_ms": 11_000,
@@ -98,7 +116,7 @@ CALLS = {
         lambda link: presence.beat(
             link, KEYS, ANN, SETTINGS, term=3, may_generate=True, busy=False, will=8, tag="tag", known=(4, "stamp")
         ),
-        [b"OK", 1, b"handler", 0, 150, 1, [], []],
+        [b"OK", 1, b"handler", 0, 150, 1, [], [], 0],
         {
             "id": "ann",
             "role": "instance",
@@ -146,6 +164,8 @@ CALLS = {
             "source": "outbox",
             "cursor": "=c",
             "tick": 500,
+            "overlap": "skip",
+            "skipped": 6,
             "kinds_count": 2,
         },
         more_keys=KIND_KEYS,
@@ -189,11 +209,46 @@ CALLS = {
     ),
     "discard": Call(lambda link: records.discard(link, KEYS, [("1-t", 7)]), [b"OK", 1], {}, more_args=["1-t", 7]),
     "pause": Call(
-        lambda link: control.pause(link, KEYS, ["mail"], on=True),
+        lambda link: control.pause(link, KEYS, ["mail"], ["source:outbox", "schedule:nightly"], on=True),
         [b"OK", 1],
-        {"pause": 1},
+        {"pause": 1, "kinds_count": 1},
         more_keys=KEYS.of_kinds(["mail"]),
-        more_args=["mail"],
+        more_args=["mail", "source:outbox", "schedule:nightly"],
+    ),
+    "enlist": Call(
+        lambda link: submissions.enlist(link, KEYS, "eve", "orders"),
+        [b"OK", 1],
+        {"producer": "eve", "app": "orders", "protocol": guard.PROTOCOL},
+    ),
+    "submit": Call(
+        lambda link: submissions.submit(
+            link,
+            KEYS,
+            "eve",
+            77,
+            submissions.SubmitCall(
+                3,
+                {"mail": [b"one", b"two"], "order": [b"three"]},
+                [
+                    submissions.SpecialMessage(1, delay_ms=50, waits="unique a b"),
+                    submissions.SpecialMessage(3, at_ms=9000),
+                ],
+            ),
+        ),
+        [b"OK", 1, [b"1", b"7-t"]],
+        {"producer": "eve", "call": 3, "max_pending": 77, "kinds_count": 2, "specials_count": 2},
+        more_keys=KIND_KEYS,
+        more_args=["mail", "order", 2, 1, 1, 50, 0, "unique a b", 3, 0, 9000, "", b"one", b"two", b"three"],
+    ),
+    "agenda": Call(lambda link: agenda.read_agenda(link, KEYS, 4), [b"OK", 1, 4, [], [], [], []], {"known": 4}),
+    "schedule": Call(
+        lambda link: agenda.put_schedule(link, KEYS, "nightly", b"{}"), [b"OK", 1], {"name": "nightly", "json": b"{}"}
+    ),
+    "declare": Call(
+        lambda link: agenda.declare(link, KEYS, "ann", 3, {"nightly": b"{}", "often": b"{ }"}),
+        [b"OK", 2],
+        {"id": "ann", "term": 3},
+        more_args=["nightly", b"{}", "often", b"{ }"],
     ),
     "handover": Call(lambda link: control.handover(link, KEYS, 3), [b"OK", 3, b"ann"], {"term": 3}),
     "snapshot": Call(

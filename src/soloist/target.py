@@ -120,7 +120,7 @@ def meet(goal: Target, purpose: Purpose) -> Target:
     from soloist.store.foreign import look_for_strangers
     from soloist.store.keys import Keys
     from soloist.store.link import Link
-    from soloist.store.presence import check_protocol
+    from soloist.store.guard import check_protocol
 
     goal = replace(goal, about=first_contact(goal.server, None if goal.embedded else FIRST_CONTACT_IN_ALL))
     if purpose is not Purpose.EXAMINE:

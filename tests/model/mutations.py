@@ -426,9 +426,11 @@ DELAYING = (
     lacking(
         "nobody beats earlier for what is delayed",
         BEAT,
-        "wake = math.min(wake, fast and due or math.max(due, heartbeat_ms))",
+        "wake = math.min(wake, wait_for_due(due, generates, heartbeat_ms))",
     ),
-    lacking("all beat at once for what is delayed", BEAT, "fast and due or math.max(due, heartbeat_ms)", "due"),
+    lacking(
+        "all beat at once for what is delayed", BEAT, "math.max(due, generates and STEP_MS or heartbeat_ms)", "due"
+    ),
     lacking(
         "what is delayed is not pending",
         SNAPSHOT,

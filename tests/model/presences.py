@@ -6,6 +6,9 @@ from tests.model.calls import KINDS, Beat
 from tests.model.state import Attempts, Life, Place, State
 from tests.model.step import Step, count, moment_us, note, refuse, ring
 
+STEP_MS = 20
+"""Of the one who generates, between looks at what is delayed."""
+
 
 def join(step: Step, state: State) -> set[str]:
     who, reply = step.call.who, step.reply
@@ -53,15 +56,14 @@ def beat(step: Step, state: State) -> set[str]:
     idle_judge = not said.busy and (judging.by_will(seen.me, now) or judging.by_lease(seen.me, now, settings.lease_ms))
     waits = said.may_generate and role in {"handler", "superseded"} and not seen.me.drains
     place = _stand_in_line(step, state, seen, now, idle_judge=idle_judge) if waits else _leave_line(state, ident)
-    fast = (
-        said.busy or before.claimed.get(ident) or place or seen.me.drains or role in {"generator", "asked", "elected"}
-    )
+    generates = role in {"generator", "asked", "elected"}
+    fast = said.busy or before.claimed.get(ident) or place or seen.me.drains or generates
     interval = settings.heartbeat_ms if fast else max(settings.heartbeat_ms, settings.lease_ms // 3)
     state.lives[ident] = seen.me._replace(deadline=now + settings.claim_lease_ms, interval=interval)
     ends = [interval, *([] if seen.wake is None else [seen.wake])]
     for kind in step.call.who.kinds:
         due = claims.become_due(state, kind, now, settings.max_attempts)
-        ends += [] if due is None else [due if fast else max(due, settings.heartbeat_ms)]
+        ends += [] if due is None else [due if due <= 0 else max(due, STEP_MS if generates else settings.heartbeat_ms)]
     ring(state, step.call.who.kinds)
     if role == "handler" and waits and before.holder in seen.lives and before.number("deadline") >= now:
         ends.append(int(state.term["deadline"]) - now + 1)

@@ -17,6 +17,7 @@ NEVER = {
     ("join", "FORBIDDEN"): "needs an ACL, which no history changes; see tests/store/test_join.py",
     ("join", "FOREIGN"): "needs somebody else who writes under our keys",
     ("next", "FOREIGN"): "the same",
+    ("publish", "BUSY"): "needs a schedule, of which the histories have none; see tests/store/test_agenda.py",
 }
 """Words that no history hears, each with its reason."""
 

@@ -10,7 +10,7 @@ import pytest
 from soloist import App, Message
 from soloist.errors import UsageError
 from soloist.runtime.drainer import Drainer
-from soloist.store.presence import EmptyNamespace
+from soloist.store.guard import EmptyNamespace
 from tests.servers import PrivateServer, Store
 from tests.waiting import wait_until
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from soloist.errors import ForeignData
-from soloist.store import control, foreign, history, messages, presence, records, report
+from soloist.store import agenda, control, foreign, history, messages, presence, records, report, submissions
+from soloist.store.envelope import pack
 from soloist.store.keys import OF_KIND, TYPES, Keys
 from soloist.store.messages import TurnCall, Write
 from soloist.store.script import Script
@@ -20,11 +21,19 @@ from tests.store.state import dump, nothing_changes
 from tests.turns import Done
 
 THEIRS = "theirs"
-READ_ONLY = {"snapshot", "survey"}
+READ_ONLY = {"snapshot", "survey", "agenda"}
 """They write nothing, so they may stumble anywhere."""
 
 REMOVES = "purge"
 """It removes whatever is there."""
+
+
+SUBMISSION = submissions.SubmitCall(
+    1,
+    {"default": [pack(f"{number}-eve", "default", 1, b"x") for number in range(1, 4)]},
+    [submissions.SpecialMessage(1, waits="unique b"), submissions.SpecialMessage(2, 60, waits="run nightly")],
+)
+"""Of everything that a producer may ask for."""
 
 
 class Stage:
@@ -43,6 +52,8 @@ class Stage:
         self.claimed = ids(self.handler.next(want=5))
         store.link.command("HSET", store.keys.tracked, self.claimed[0], "unique default a")
         store.link.command("HSET", store.keys.unique, "default a", self.claimed[0])
+        agenda.put_schedule(store.link, store.keys, "nightly", b'{"every_ms": 5}')
+        submissions.enlist(store.link, store.keys, "eve", "")
         self.gone.next(want=2)
         self.generator.next(failed=ids(self.generator.next(want=4)))
         self.drained = self.drainer.drain(limit=1).records
@@ -76,7 +87,11 @@ class Stage:
             "confirm": lambda: records.confirm(link, keys, self.drainer.id, [each.id for each in self.drained]),
             "requeue": lambda: records.requeue(link, keys, self.failures, ["default"]),
             "discard": lambda: records.discard(link, keys, self.failures),
-            "pause": lambda: control.pause(link, keys, ["default"], on=True),
+            "pause": lambda: control.pause(link, keys, ["default"], ["schedule:nightly"], on=True),
+            "enlist": lambda: submissions.enlist(link, keys, "adam", ""),
+            "submit": lambda: submissions.submit(link, keys, "eve", 1000, SUBMISSION),
+            "schedule": lambda: agenda.put_schedule(link, keys, "nightly", b'{"every_ms": 6}'),
+            "declare": lambda: agenda.declare(link, keys, generator.id, term, {"hourly": b'{"origin": "code"}'}),
             "handover": lambda: control.handover(link, keys),
             "sample": lambda: history.sample(link, keys, generator.id, term, ["default"]),
             "report": lambda: report.report(link, keys, generator.id, 1, "{}"),

@@ -7,7 +7,7 @@ import pytest
 from soloist.errors import Defect, Forbidden, NamespaceError
 from soloist.settings import Settings
 from soloist.store.link import Link
-from soloist.store.presence import EmptyNamespace
+from soloist.store.guard import EmptyNamespace
 from soloist.store.server import Server
 from tests.servers import Store
 from tests.store.acting import Instance, Joins

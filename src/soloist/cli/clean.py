@@ -22,7 +22,7 @@ def clean(target: Callable[[], Target]) -> None:
     """
     from soloist.inspector import Inspector
     from soloist.runtime.drainer import Drainer
-    from soloist.store.presence import EmptyNamespace
+    from soloist.store.guard import EmptyNamespace
 
     goal = target()
     taken = {"instances": 0, "messages": 0}

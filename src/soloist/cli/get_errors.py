@@ -21,7 +21,7 @@ def drain(target: Callable[[], Target], as_json: bool, limit: int | None) -> Non
     """Print, flush, then confirm: a record is removed only after it was printed."""
     from soloist.error_store import record_of
     from soloist.runtime.drainer import Drainer
-    from soloist.store.presence import EmptyNamespace
+    from soloist.store.guard import EmptyNamespace
 
     goal = target()
     printed = 0

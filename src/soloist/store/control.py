@@ -24,14 +24,21 @@ class Asked:
     term: int = 0
 
 
-def pause(link: Link, keys: Keys, kinds: Sequence[str], *, on: bool) -> int:
-    """Pause or resume kinds; answers of how many that was news."""
+def pause(link: Link, keys: Keys, kinds: Sequence[str], others: Sequence[str] = (), *, on: bool) -> int:
+    """Pause or resume kinds, and others: `source:NAME`, `schedule:NAME`. Answers of how many that was news."""
     reply = PAUSE.call(
         link,
-        keys={"paused": keys.paused, "log": keys.log},
-        args={"pause": int(on)},
+        keys={
+            "paused": keys.paused,
+            "log": keys.log,
+            "meta": keys.meta,
+            "alarm": keys.alarm,
+            "term": keys.term,
+            "schedules": keys.schedules,
+        },
+        args={"pause": int(on), "kinds_count": len(kinds)},
         more_keys=keys.of_kinds(kinds),
-        more_args=kinds,
+        more_args=[*kinds, *others],
     )
     replies.word(reply, "pause", "OK")
     return int(reply[1])

@@ -29,6 +29,9 @@ TYPES = {
     "unique": "hash",
     "runs": "hash",
     "schedules": "hash",
+    "alarm": "list",
+    "producers": "zset",
+    "submitted": "hash",
 }
 """Every key that a namespace has once, without what all begin with, and its type."""
 
@@ -69,6 +72,9 @@ class Keys:
         self.unique = base + "unique"
         self.runs = base + "runs"
         self.schedules = base + "schedules"
+        self.alarm = base + "alarm"
+        self.producers = base + "producers"
+        self.submitted = base + "submitted"
         self.alive = base + "alive:"
 
     @property

@@ -13,7 +13,7 @@ from soloist.store.script import Script, Value
 from soloist.store.specials import CommittedMessage, FailedMessage, Followup, RetriedMessage, Special, Write
 
 __all__ = [
-    "NEXT", "PUBLISH", "Claimed", "CommittedMessage", "FailedMessage", "Followup", "Full", "PageCall", "RetriedMessage",
+    "NEXT", "PUBLISH", "Busy", "Claimed", "CommittedMessage", "FailedMessage", "Followup", "Full", "PageCall", "RetriedMessage",
     "Run", "Special", "Tally", "TurnCall", "Write", "begin_turn", "next_turn", "publish",
 ]  # fmt: skip
 """With what is kept elsewhere, so that a user's `import soloist` does not load the client."""
@@ -25,9 +25,19 @@ class Full(Exception):
     """Too many messages wait; nothing was published and the call number is not used."""
 
 
+class Busy(Exception):
+    """A run of the schedule is not over: nothing was published, but the call number is used."""
+
+
 @dataclass(frozen=True)
 class PageCall:
-    """One numbered publish. Repeated unchanged until its outcome is known."""
+    """One numbered publish. Repeated unchanged until its outcome is known.
+
+    Attributes:
+        overlap: while a run of the schedule is not over: it is published all the same (allow), or the call is Busy, and
+            the tick passed over (skip) or not (wait).
+        skipped: ticks of the schedule that are not made up for.
+    """
 
     term: int
     call: int
@@ -36,6 +46,8 @@ class PageCall:
     envelopes: Mapping[str, Sequence[bytes]]
     cursor: str | None = None
     tick: int = 0
+    overlap: str = "allow"
+    skipped: int = 0
 
 
 @dataclass(frozen=True)
@@ -133,6 +145,8 @@ def publish(link: Link, keys: Keys, instance: str, settings: Settings, page: Pag
             "source": page.source,
             "cursor": cursor,
             "tick": page.tick,
+            "overlap": page.overlap,
+            "skipped": page.skipped,
             "kinds_count": len(kinds),
         },
         more_keys=keys.of_kinds(kinds),
@@ -142,8 +156,9 @@ def publish(link: Link, keys: Keys, instance: str, settings: Settings, page: Pag
             *chain(*page.envelopes.values()),
         ],
     )
-    if replies.word(reply, "publish", "OK", "FULL") == "FULL":
-        raise Full
+    answer = replies.word(reply, "publish", "OK", "FULL", "BUSY")
+    if answer != "OK":
+        raise Full if answer == "FULL" else Busy
     return int(reply[1])
 
 
@@ -184,6 +199,7 @@ def begin_turn(link: Link, keys: Keys, instance: str, settings: Settings, turn: 
             "tracked": keys.tracked,
             "unique": keys.unique,
             "schedule_runs": keys.runs,
+            "alarm": keys.alarm,
         },
         args={
             "id": instance,

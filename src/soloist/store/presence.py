@@ -3,21 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from soloist.errors import Defect, Denied, NamespaceError
+from soloist.errors import Defect
 from soloist.settings import Settings
-from soloist.store import foreign, replies
+from soloist.store import replies
+from soloist.store.guard import PROTOCOL, refusal
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.script import Script, Value
 
-PROTOCOL = 4
-"""The version of keys, envelopes and scripts together. An instance never speaks to a namespace of another one."""
-
 JOIN, BEAT, LEAVE, RECLAIM = Script("join"), Script("beat"), Script("leave"), Script("reclaim")
-
-
-class EmptyNamespace(NamespaceError):
-    """There is nothing under this name."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +47,8 @@ class Heard:
     instances: int
     gone: list[str]
     term: Term | None
+    agenda: int = 0
+    """Another number whenever something of the agenda has changed."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +89,9 @@ def join(link: Link, keys: Keys, who: Who, settings: Settings) -> Joined:
             "unique": keys.unique,
             "runs": keys.runs,
             "schedules": keys.schedules,
+            "alarm": keys.alarm,
+            "producers": keys.producers,
+            "submitted": keys.submitted,
         },
         args={
             "id": who.id,
@@ -108,40 +107,11 @@ def join(link: Link, keys: Keys, who: Who, settings: Settings) -> Joined:
         more_args=who.kinds,
     )
     answer = replies.word(reply, "join", "OK", "FORBIDDEN", "PROTOCOL", "APP", "FOREIGN", "EMPTY", "TAKEN")
-    if answer == "FORBIDDEN":
-        raise Denied(
-            f"the server's ACL forbids us {replies.text(reply[1])}, which our scripts use on {keys.base}*. "
-            f"Allow +@read +@write on these keys; `soloist doctor` says what else is needed."
-        )
-    if answer == "PROTOCOL":
-        raise _another_protocol(keys, replies.text(reply[1]))
-    if answer == "FOREIGN":
-        raise foreign.before_us(keys, replies.text(reply[1]))
-    if answer == "APP":
-        raise NamespaceError(
-            f"namespace {keys.namespace!r} belongs to the App {replies.text(reply[1])!r}, not to {who.app!r}. "
-            f"Name another one with --namespace. (`soloist purge --namespace {keys.namespace}` on the same server tells "
-            f"what removing it would remove.)"
-        )
-    if answer == "EMPTY":
-        raise EmptyNamespace(f"namespace {keys.namespace!r} is empty")
     if answer == "TAKEN":
         raise Defect(f"the id {who.id} was taken")
+    if answer != "OK":
+        raise refusal(keys, who.app, answer, reply)
     return Joined(int(reply[1]), replies.text(reply[2]), int(reply[3]))
-
-
-def check_protocol(link: Link, keys: Keys) -> None:
-    """Refuse a namespace of another version to those who look or ask without joining."""
-    spoken = link.command("HGET", keys.meta, "protocol")
-    if spoken is not None and spoken != str(PROTOCOL).encode():
-        raise _another_protocol(keys, spoken.decode(errors="replace"))
-
-
-def _another_protocol(keys: Keys, spoken: str) -> NamespaceError:
-    return NamespaceError(
-        f"namespace {keys.namespace!r} speaks version {spoken} of the protocol, this soloist {PROTOCOL}. "
-        f"Update the older side, or name another namespace with --namespace."
-    )
 
 
 def beat(
@@ -175,6 +145,7 @@ def beat(
             "paused": keys.paused,
             "log": keys.log,
             "attempts": keys.attempts,
+            "meta": keys.meta,
             "claimed": keys.claimed(who.id),
         },
         args={
@@ -197,7 +168,7 @@ def beat(
         more_args=who.kinds,
     )
     replies.word(reply, "beat", "OK")
-    _, now_ms, role, place, next_ms, instances, gone, term_fields = reply
+    _, now_ms, role, place, next_ms, instances, gone, term_fields, agenda = reply
     return Heard(
         now_ms=int(now_ms),
         role=replies.text(role),
@@ -206,6 +177,7 @@ def beat(
         instances=int(instances),
         gone=replies.texts(gone),
         term=_term(replies.fields(term_fields)) if term_fields else None,
+        agenda=int(agenda),
     )
 
 

@@ -15,6 +15,7 @@
 --   paused     hash    kind:NAME -> 1
 --   log        stream
 --   attempts   hash
+--   meta       hash
 --   claimed    list    the caller's own: who holds a message beats fast, whatever it knows of it
 --   ...        lists   pending, again, suspect, bell, delayed (zset) of each kind
 -- ARGV
@@ -34,13 +35,13 @@
 --   stamp           text  that answer's stamp
 --   ...             text  the kinds that it handles
 -- REPLY
---   OK now_ms role place next_ms instances gone term
+--   OK now_ms role place next_ms instances gone term agenda
 --        role: handler | generator (the named term was extended) | asked (the same, and it shall hand over)
 --              | elected (it holds a term that it did not name) | superseded (the term that it named is over);
---        gone: whom to reclaim; term: all fields, if elected
+--        gone: whom to reclaim; term: all fields, if elected; agenda: its version
 --   SUPERSEDED   its presence is gone, or a `next` that was answered is forgotten (a roll-back): be reborn
 local instances, drainers, wills, line, instance = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local term_key, totals, paused, log, attempts, claimed = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local term_key, totals, paused, log, attempts, meta, claimed = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local id, role, named, may_generate, busy = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1', ARGV[5] == '1'
 local will_number, heartbeat_ms, lease_ms = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 local claim_lease_ms, channel, tag, max_attempts = tonumber(ARGV[9]), ARGV[10], ARGV[11], tonumber(ARGV[12])
@@ -57,8 +58,8 @@ local turn, stamp, names = tonumber(ARGV[13]), ARGV[14], { unpack(ARGV, 15) }
 -- include: look
 -- include: attempts
 -- include: delayed
-local lists = kind_lists(12, names)
-meet({ totals, paused, attempts }, { drainers }, log, lists) -- the others are read below, before the first write
+local lists = kind_lists(13, names)
+meet({ totals, paused, attempts, meta }, { drainers }, log, lists) -- the others are read below, before the first write
 
 local presence = role == 'drainer' and drainers or instances
 local heard = read_heard(instance)
@@ -116,7 +117,8 @@ if answer == 'elected' then elected = redis.call('HGETALL', term_key) end
 local waits = may_generate and (answer == 'handler' or answer == 'superseded') and role == 'instance'
 local idle_judge = not busy and (judges.by_will or judges.by_lease(lease_ms))
 local place = take_place(line, places, waits and id, others, term.holder, idle_judge, heartbeat_ms, id)
-fast = at_work or place > 0 or answer == 'generator' or answer == 'asked' or answer == 'elected' or role == 'drainer'
+local generates = answer == 'generator' or answer == 'asked' or answer == 'elected'
+fast = at_work or place > 0 or generates or role == 'drainer'
 local interval = fast and heartbeat_ms or math.max(heartbeat_ms, math.floor(lease_ms / 3))
 
 redis.call('ZADD', presence, now + claim_lease_ms, id)
@@ -124,6 +126,7 @@ redis.call('HSET', instance, 'beat', now, 'since', heard.since, 'will', will_num
 write_will(wills, id, { has = subscribed, interval = interval, zero = 0, lease = claim_lease_ms })
 local due = move_due(names, lists, attempts, max_attempts)
 ring_for_work(names, lists, paused)
-wake = math.min(wake, fast and due or math.max(due, heartbeat_ms)) -- not all of many idle ones at the same moment
+wake = math.min(wake, wait_for_due(due, generates, heartbeat_ms))
 if place == 2 then wake = math.min(wake, midway(places[1], heartbeat_ms)) end
-return { 'OK', now, answer, place, math.max(1, math.min(interval, wake)), redis.call('ZCARD', instances), gone, elected }
+return { 'OK', now, answer, place, math.max(1, math.min(interval, wake)), redis.call('ZCARD', instances), gone, elected,
+  redis.call('HGET', meta, 'agenda') or 0 }

@@ -24,6 +24,9 @@
 --   unique          hash
 --   runs            hash
 --   schedules       hash
+--   alarm           list
+--   producers       zset
+--   submitted       hash
 --   ...             lists   pending, again, suspect, bell, delayed (zset) of each kind that it handles
 -- ARGV
 --   id              text  the new id
@@ -47,6 +50,7 @@ local meta, presence, wills, instance, kinds, log = KEYS[1], KEYS[2], KEYS[3], K
 local instances, drainers, line, term_key, paused = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local attempts, totals, errors, errors_by_time, history = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
 local tracked, unique, runs, schedules = KEYS[17], KEYS[18], KEYS[19], KEYS[20]
+local alarm, producers, submitted = KEYS[21], KEYS[22], KEYS[23]
 local id, number, app, protocol, host, pid = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local claim_lease_ms, interval_ms = tonumber(ARGV[7]), tonumber(ARGV[8])
 local names = { unpack(ARGV, 9) }
@@ -56,19 +60,20 @@ local names = { unpack(ARGV, 9) }
 -- include: log
 -- include: types
 -- include: permissions
-local lists = kind_lists(21, names)
+local lists = kind_lists(24, names)
 
 local forbidden = first_forbidden(meta)
 if forbidden then return { 'FORBIDDEN', forbidden } end
-meet({ meta, wills, instance, line, term_key, paused, attempts, totals, errors, tracked, unique, runs, schedules },
-  { instances, drainers, errors_by_time }, log, lists)
+meet({ meta, wills, instance, line, term_key, paused, attempts, totals, errors, tracked, unique, runs, schedules,
+  submitted }, { instances, drainers, errors_by_time, producers }, log, lists)
+redis.call('LLEN', alarm)
 redis.call('SCARD', kinds)
 redis.call('XLEN', history)
 local there = redis.call('HMGET', meta, 'protocol', 'app')
 -- Without `meta` none of these can be ours. (Others can: a call that is refused after a purge is counted and logged.)
 local function first_foreign()
   for _, key in ipairs({ meta, kinds, instances, drainers, wills, line, term_key, attempts, errors, errors_by_time,
-    history, tracked, unique, runs, schedules }) do
+    history, tracked, unique, runs, schedules, alarm, producers, submitted }) do
     if redis.call('EXISTS', key) == 1 then return key end
   end
   for _, of in pairs(lists) do

@@ -21,6 +21,7 @@
 --   tracked         hash   message id -> who waits for its end
 --   unique          hash   met and written only if anything is tracked
 --   schedule_runs   hash   likewise
+--   alarm           list   rung if something is delayed, and soon due
 --   ...             lists  pending, again, suspect, bell, delayed (zset) of each kind that it handles, holds or publishes to;
 --                          then the keys that are written along with messages, of any type
 -- ARGV
@@ -50,7 +51,7 @@
 --                                                 or stands elsewhere: be reborn
 local instances, wills, instance, claimed, attempts = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local totals, errors, errors_by_time, paused, log, kinds = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local tracked, unique, schedule_runs = KEYS[12], KEYS[13], KEYS[14]
+local tracked, unique, schedule_runs, alarm = KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local id, turn, stamp, heartbeat_ms, max_attempts = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local kinds_count, runs_count, values, keys, at = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV, KEYS, 8
 -- include: clock
@@ -63,6 +64,7 @@ local kinds_count, runs_count, values, keys, at = tonumber(ARGV[6]), tonumber(AR
 -- include: log
 -- include: runs
 -- include: tracked
+-- include: alarm
 local function committing() -- made only where something is committed: it takes as long as a fifth of a small call
 -- include: commands
 -- include: foresight
@@ -82,7 +84,7 @@ for i = 1, kinds_count do
     failed = tonumber(values[at + 3]), retried = tonumber(values[at + 4]) }
   at = at + 5
 end
-local lists, first_written = kind_lists(15, names), 15 + 5 * kinds_count
+local lists, first_written = kind_lists(16, names), 16 + 5 * kinds_count
 meet({ wills, totals, paused }, {}, log, lists) -- the others are read or met below, before the first write
 local any_attempts, any_tracked = redis.call('HLEN', attempts) > 0, redis.call('HLEN', tracked) > 0
 
@@ -112,6 +114,7 @@ local specials, named, along = specials_of(runs, values, keys, first_written)
 if #specials > 0 then
   meet({ errors }, { errors_by_time })
   redis.call('SCARD', kinds)
+  redis.call('LLEN', alarm)
 end
 local missing = unknown_kinds(returned, lists, unknown_kinds(named, lists))
 if #missing > 0 then return { 'KINDS', missing[1] } end

@@ -24,20 +24,25 @@
 --   source       text  schedule:NAME: its messages are runs of that schedule
 --   cursor       text  empty: none is stored, else "=" and the cursor
 --   tick         int   server ms, 0 for none
+--   overlap      text  while a run of the schedule is not over: allow, or nothing is published and the tick is passed over (skip)
+--                      or not (wait)
+--   skipped      int   ticks of the schedule that are not made up for
 --   kinds_count  int
 --   ...          text  the kinds; then how many messages of each; then the envelopes in that order
 -- REPLY
 --   OK now_ms         accepted (or it was already)
 --   FULL pending      too many wait: nothing was changed, the call number is not used
+--   BUSY now_ms       a run of the schedule is not over: the call number is used, but no number of a message
 --   SUPERSEDED term   the term is another's: it is over, presence and claims are not
 --   SUPERSEDED        presence gone, or call and numbers do not fit: be reborn
 local instances, wills, instance, term_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local totals, kinds, log, tracked, runs = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local id, named, call, first = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local lease_ms, max_pending = tonumber(ARGV[5]), tonumber(ARGV[6])
-local source, cursor, tick, kinds_count = ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
-local names, counts = { unpack(ARGV, 11, 10 + kinds_count) }, { unpack(ARGV, 11 + kinds_count, 10 + 2 * kinds_count) }
-local envelopes, offset = ARGV, 10 + 2 * kinds_count
+local source, cursor, tick, overlap, skipped = ARGV[7], ARGV[8], tonumber(ARGV[9]), ARGV[10], tonumber(ARGV[11])
+local kinds_count, schedule = tonumber(ARGV[12]), string.match(source, '^schedule:(.*)$')
+local names, counts = { unpack(ARGV, 13, 12 + kinds_count) }, { unpack(ARGV, 13 + kinds_count, 12 + 2 * kinds_count) }
+local envelopes, offset = ARGV, 12 + 2 * kinds_count
 -- include: clock
 -- include: wills
 -- include: kinds
@@ -58,17 +63,26 @@ if not redis.call('ZSCORE', instances, id) then return superseded() end
 local held = redis.call('HMGET', term_key, 'term', 'instance', 'call', 'seq')
 if held[1] ~= named or held[2] ~= id then return superseded('term') end
 local applied, seq = tonumber(held[3]), tonumber(held[4])
+local total = #envelopes - offset
 clear_mark(wills, id)
 if call == applied then
   redis.call('HSET', term_key, 'call', call) -- something to WAIT for on a new connection
+  if seq < first and total > 0 then return { 'BUSY', now } end
   return { 'OK', now }
 end
-local total = #envelopes - offset
 if call ~= applied + 1 or first ~= seq + 1 then return superseded() end
 for _, name in ipairs(names) do
   local of = lists[name]
   local waiting = redis.call('LLEN', of.pending) + redis.call('LLEN', of.again) + redis.call('ZCARD', of.delayed)
   if waiting >= max_pending then return { 'FULL', waiting } end
+end
+if overlap ~= 'allow' and running(runs, schedule) > 0 then
+  redis.call('HSET', term_key, 'call', call, 'deadline', now + lease_ms, 'renewed', now)
+  if overlap == 'skip' then
+    redis.call('HSET', term_key, 'tick:' .. source, tick)
+    redis.call('HINCRBY', runs, 'skipped ' .. schedule, skipped + total)
+  end
+  return { 'BUSY', now }
 end
 
 redis.call('HSET', term_key, 'call', call, 'seq', seq + total, 'deadline', now + lease_ms, 'renewed', now)
@@ -84,8 +98,8 @@ for i, name in ipairs(names) do
   redis.call('HINCRBY', totals, 'published:' .. name, counts[i])
   ring(lists[name])
 end
-local schedule = string.match(source, '^schedule:(.*)$')
-if schedule then track_runs(tracked, runs, ids_of({ unpack(envelopes, 11 + 2 * kinds_count) }), schedule) end
+if schedule then track_runs(tracked, runs, ids_of({ unpack(envelopes, 13 + 2 * kinds_count) }), schedule) end
+if skipped > 0 then redis.call('HINCRBY', runs, 'skipped ' .. schedule, skipped) end
 if total > 0 then
   redis.call('HINCRBY', totals, 'published', total)
   redis.call('HINCRBY', instance, 'generated', total)

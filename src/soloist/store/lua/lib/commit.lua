@@ -40,6 +40,7 @@ local function hand_on(followups, lists, totals, kinds)
     published[kind], tails[kind] = (published[kind] or 0) + 1, tails[kind] or {}
     if followup.delay_ms > 0 then
       redis.call('ZADD', lists[kind].delayed, now + followup.delay_ms, envelope)
+      sound_if_soon(alarm, now + followup.delay_ms)
     else
       table.insert(tails[kind], envelope)
     end

@@ -1,6 +1,12 @@
 -- What is delayed waits in a zset, envelope -> due (server ms), until a beat of one that handles its kind finds it due: then
 -- to the tail of `again` (`suspect`, if it is one) if it was attempted before, else of `pending`. Never early.
-local MOST_DUE = 1000
+-- The one who generates looks when the next one is due, but not more often than every STEP_MS; others with their heartbeats,
+-- for what it does not handle, and while nobody generates: many that looked at the same moment would be in each other's way.
+local MOST_DUE, STEP_MS = 1000, 20
+local function wait_for_due(due, generates, heartbeat_ms)
+  if due <= 0 then return 1 end -- more than could be moved at once
+  return math.max(due, generates and STEP_MS or heartbeat_ms)
+end
 local function move_due(names, lists, attempts, max_attempts)
   local wake = math.huge
   for _, name in ipairs(names) do

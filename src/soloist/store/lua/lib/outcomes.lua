@@ -12,6 +12,7 @@ local function delay(specials, lists, known, values)
     if special.fate == 'retried' then
       local of = attempts_before(known, special.id)
       redis.call('ZADD', lists[kind_of(special.envelope)].delayed, now + values[special.at], special.envelope)
+      sound_if_soon(alarm, now + values[special.at])
       write_attempts(attempts, special.id, { deaths = of.deaths, retries = of.retries + 1, since = 0, hold = 0 })
     end
   end

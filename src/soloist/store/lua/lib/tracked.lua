@@ -1,6 +1,7 @@
 -- Messages whose end somebody waits for: the hash `tracked`, message id -> "unique KIND KEY" or "run BEGAN NAME", as long
 -- as it is pending or claimed. `unique`: "KIND KEY" -> the id of the one that there is. `runs`, of each schedule, "WHAT NAME":
--- running (published and not ended), began, ended (server ms), took (ms), result (completed | failed), failures (in a row).
+-- running (published and not ended), began, ended (server ms), took (ms), result (completed | failed), failures (in a row),
+-- skipped (ticks that were not made up for).
 local function tracked_among(tracked, ids)
   local found = {}
   for first = 1, #ids, 1000 do
@@ -10,6 +11,7 @@ local function tracked_among(tracked, ids)
   end
   return found
 end
+local function running(runs, schedule) return tonumber(redis.call('HGET', runs, 'running ' .. schedule) or 0) end
 local function track_runs(tracked, runs, ids, schedule)
   for _, id in ipairs(ids) do redis.call('HSET', tracked, id, 'run 0 ' .. schedule) end
   if #ids > 0 then redis.call('HINCRBY', runs, 'running ' .. schedule, #ids) end

@@ -1,0 +1,109 @@
+"""Makes schedules of what somebody wrote, and says what is wrong with it."""
+
+from datetime import UTC, datetime
+from typing import Any, get_args
+from zoneinfo import ZoneInfo
+
+import msgspec
+from cronsim import CronSim, CronSimError
+
+from soloist.errors import UsageError, is_number
+from soloist.schedules.schedule import Missed, Origin, Overlap, Schedule
+from soloist.store.envelope import NAME
+
+SHORTEST, LONGEST = 0.01, 366 * 86400.0
+"""Seconds between two ticks."""
+
+LONGEST_JITTER = 86400.0
+MOST_BODY = 2**20
+FIELDS = (5, 6)
+
+
+def make_schedule(
+    where: str,
+    *,
+    name: Any,
+    kind: Any,
+    cron: Any = None,
+    every: Any = None,
+    tz: Any = "UTC",
+    jitter: Any = 0.0,
+    missed: Any = "once",
+    overlap: Any = "allow",
+    body: str = "",
+    origin: Origin = "data",
+) -> Schedule:
+    """Check all that can be checked.
+
+    Args:
+        where: it was written, for the sentence that refuses it.
+    """
+    for what, given in (("name", name), ("kind", kind)):
+        if not isinstance(given, str) or not NAME.fullmatch(given):
+            raise UsageError(f"{where}: a {what} is 1 to 128 of the characters A–Z a–z 0–9 _ . : / -, not {given!r}.")
+    if (cron is None) == (every is None):
+        raise UsageError(f'{where}: say when in one way: a cron expression ("0 3 * * *"), or every=… seconds.')
+    if every is not None and not (is_number(every) and SHORTEST <= every <= LONGEST):
+        raise UsageError(f"{where}: every={every!r} is not possible; write {SHORTEST} to {LONGEST:,.0f} seconds.")
+    if cron is not None:
+        _check_cron(where, cron)
+    _check_zone(where, tz)
+    if not (is_number(jitter) and 0 <= jitter <= LONGEST_JITTER):
+        raise UsageError(f"{where}: jitter={jitter!r} is not possible; write 0 to {LONGEST_JITTER:,.0f} seconds.")
+    for what, given, allowed in (("missed", missed, get_args(Missed)), ("overlap", overlap, get_args(Overlap))):
+        if given not in allowed:
+            raise UsageError(f"{where}: {what}={given!r} is not possible; write {', '.join(allowed)}.")
+    if len(body.encode(errors="replace")) > MOST_BODY:
+        raise UsageError(f"{where}: a body of more than {MOST_BODY:,} bytes is too large for a schedule.")
+    return Schedule(
+        name=name,
+        kind=kind,
+        cron=" ".join(cron.split()) if cron is not None else "",
+        every_ms=round(every * 1000) if every is not None else 0,
+        tz=tz,
+        jitter_ms=round(jitter * 1000),
+        missed=missed,
+        overlap=overlap,
+        body=body,
+        origin=origin,
+    )
+
+
+def to_json(schedule: Schedule) -> bytes:
+    return msgspec.json.encode(schedule)
+
+
+def from_json(stored: str) -> Schedule:
+    """One that is stored.
+
+    Raises:
+        UsageError: somebody else wrote it, or a newer version did.
+    """
+    try:
+        schedule = msgspec.json.decode(stored, type=Schedule)
+        if schedule.cron:
+            _check_cron(f"the stored schedule {schedule.name!r}", schedule.cron)
+        _check_zone(f"the stored schedule {schedule.name!r}", schedule.tz)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"the stored schedule {stored[:200]!r} cannot be read: {error}") from error
+    return schedule
+
+
+def _check_cron(where: str, cron: Any) -> None:
+    if not isinstance(cron, str) or len(cron.split()) not in FIELDS:
+        raise UsageError(
+            f"{where}: {cron!r} is no cron expression: write minute, hour, day of month, month, day of week "
+            f'("0 3 * * *"), with seconds in front of them if you need them ("*/10 * * * * *").'
+        )
+    try:
+        if next(CronSim(cron, datetime.now(UTC)), None) is None:
+            raise UsageError(f"{where}: {cron!r} never comes.")
+    except CronSimError as error:
+        raise UsageError(f"{where}: {cron!r} is no cron expression: {error}.") from None
+
+
+def _check_zone(where: str, tz: Any) -> None:
+    try:
+        ZoneInfo(tz)
+    except Exception:  # noqa: BLE001 - it says no in many ways
+        raise UsageError(f'{where}: tz={tz!r} is no time zone; write one as "Europe/Berlin" or "UTC".') from None

@@ -1,0 +1,200 @@
+"""schedule.lua, declare.lua, agenda.lua, pause.lua and publish.lua: schedules as they are stored, and their ticks."""
+
+from dataclasses import replace
+
+import pytest
+
+from soloist.errors import UsageError
+from soloist.store.agenda import Agenda, declare, put_schedule, read_agenda
+from soloist.store.control import pause
+from soloist.store.messages import Busy, PageCall, publish
+from soloist.store.replies import TermOver
+from tests.servers import Store
+from tests.store.acting import Instance, ids
+from tests.store.state import hash_of, nothing_changes, now_ms
+
+OFTEN, RARELY = b'{"every_ms":1000}', b'{"every_ms":9000}'
+CODE = b'{"every_ms":1000,"origin":"code"}'
+
+
+def put(store: Store, name: str, json: bytes) -> bool:
+    return put_schedule(store.link, store.keys, name, json)
+
+
+def agenda(store: Store, known: int = -1) -> Agenda:
+    return read_agenda(store.link, store.keys, known)
+
+
+def declared(generator: Instance, **schedules: bytes) -> int:
+    store = generator.store
+    assert generator.term is not None
+    return declare(store.link, store.keys, generator.id, generator.term.number, schedules)
+
+
+def tick_page(generator: Instance, messages: int = 1, **more: object) -> PageCall:
+    return replace(generator.page(messages), source="schedule:it", **more)  # type: ignore[arg-type]
+
+
+def send(generator: Instance, page: PageCall) -> None:
+    store = generator.store
+    publish(store.link, store.keys, generator.id, store.settings, page)
+
+
+# As data.
+
+
+def test_one_that_is_added_begins_now(store: Store, generator: Instance) -> None:
+    """Its first tick is the first from now on: what was before it was nobody's."""
+    before = now_ms(store)
+
+    assert put(store, "it", OFTEN)
+
+    seen = agenda(store)
+    assert seen.schedules == {"it": OFTEN.decode()}
+    assert before <= seen.ticks["it"] <= seen.now_ms
+
+
+def test_adding_the_same_again_is_no_news(store: Store, generator: Instance) -> None:
+    put(store, "it", OFTEN)
+
+    with nothing_changes(store):
+        assert not put(store, "it", OFTEN)
+
+
+def test_a_change_of_what_is_published_leaves_the_ticks_alone(store: Store, generator: Instance) -> None:
+    """Only other times begin anew."""
+    put(store, "it", OFTEN)
+    store.link.command("HSET", store.keys.term, "tick:schedule:it", 17)
+
+    assert put(store, "it", b'{"every_ms":1000,"body":"x"}')
+    assert agenda(store).ticks["it"] == 17
+    assert put(store, "it", RARELY)
+    assert agenda(store).ticks["it"] > 17
+
+
+def test_what_is_removed_leaves_nothing_behind(store: Store, generator: Instance) -> None:
+    put(store, "it", OFTEN)
+    store.link.command("HSET", store.keys.runs, "result it", "completed")
+
+    assert put(store, "it", b"")
+
+    assert agenda(store).schedules == agenda(store).runs == {}
+    assert "tick:schedule:it" not in hash_of(store, store.keys.term)
+    assert not put(store, "it", b"")
+
+
+def test_every_change_makes_another_version_and_sounds_the_alarm(store: Store, generator: Instance) -> None:
+    """The generator hears of it with its next beat, and the alarm hurries that."""
+    versions = [generator.beat().agenda]
+    for change in (lambda: put(store, "it", OFTEN), lambda: pause_it(store, on=True), lambda: put(store, "it", b"")):
+        store.link.command("DEL", store.keys.alarm)
+        change()
+        assert store.link.command("LLEN", store.keys.alarm) == 1
+        versions.append(generator.beat().agenda)
+
+    assert len(set(versions)) == 4
+    assert agenda(store).version == versions[-1]
+    assert agenda(store, known=versions[-1]).schedules == {}
+
+
+def test_without_a_namespace_nothing_is_scheduled(store: Store) -> None:
+    with nothing_changes(store), pytest.raises(UsageError, match="is empty"):
+        put(store, "it", OFTEN)
+
+
+# By the code.
+
+
+def test_what_code_declares_replaces_what_code_declared(store: Store, generator: Instance) -> None:
+    put(store, "added", OFTEN)
+    assert declared(generator, one=CODE, two=CODE) == 2
+
+    assert declared(generator, two=CODE) == 1
+    assert declared(generator, two=CODE) == 0
+
+    assert set(agenda(store).schedules) == {"added", "two"}
+
+
+def test_what_the_code_declares_is_changed_there(store: Store, generator: Instance) -> None:
+    declared(generator, it=CODE)
+
+    for json in (RARELY, b""):
+        with nothing_changes(store), pytest.raises(UsageError, match="declared by the App's code"):
+            put(store, "it", json)
+
+
+def test_only_the_generator_declares(store: Store, generator: Instance) -> None:
+    generator.beat(may_generate=False)
+
+    with nothing_changes(store), pytest.raises(TermOver):
+        declared(generator, it=CODE)
+
+
+# Pauses.
+
+
+def pause_it(store: Store, *, on: bool) -> int:
+    return pause(store.link, store.keys, [], ["schedule:it", "source:outbox"], on=on)
+
+
+def test_the_ticks_of_a_pause_are_not_made_up_for(store: Store, generator: Instance) -> None:
+    put(store, "it", OFTEN)
+    assert pause_it(store, on=True) == 2
+    assert agenda(store).paused == {"schedule:it", "source:outbox"}
+    store.link.command("HSET", store.keys.term, "tick:schedule:it", 17)
+
+    assert pause_it(store, on=False) == 2
+
+    assert agenda(store).ticks["it"] > 17
+    assert agenda(store).paused == frozenset()
+
+
+def test_pausing_again_changes_nothing(store: Store, generator: Instance) -> None:
+    pause_it(store, on=True)
+
+    with nothing_changes(store):
+        assert pause_it(store, on=True) == 0
+
+
+# Ticks.
+
+
+def test_a_tick_that_is_passed_over_is_counted(store: Store, generator: Instance) -> None:
+    put(store, "it", OFTEN)
+
+    send(generator, tick_page(generator, tick=5, skipped=3))
+
+    assert agenda(store).ticks["it"] == 5
+    assert agenda(store).runs == {"running it": "1", "skipped it": "3"}
+
+
+@pytest.mark.parametrize(("overlap", "tick", "skipped"), [("skip", 7, "1"), ("wait", 5, None)])
+def test_a_run_that_is_not_over_holds_the_next_one_up(
+    store: Store, generator: Instance, overlap: str, tick: int, skipped: str | None
+) -> None:
+    """The call number is used, so a repeat of it can change nothing; the number of a message is not."""
+    put(store, "it", OFTEN)
+    send(generator, tick_page(generator, tick=5))
+    term = generator.term
+    assert term is not None
+    second = replace(tick_page(generator, tick=7, overlap=overlap), call=2, first=2)
+
+    with pytest.raises(Busy):
+        send(generator, second)
+    with nothing_changes(store), pytest.raises(Busy):
+        send(generator, second)
+
+    assert agenda(store).ticks["it"] == tick
+    assert agenda(store).runs.get("skipped it") == skipped
+    assert hash_of(store, store.keys.totals)["published"] == "1"
+    third = replace(second, call=3)
+    generator.next(completed=ids(generator.next(1)))
+    send(generator, third)
+    assert hash_of(store, store.keys.totals)["published"] == "2"
+
+
+def test_with_overlap_allowed_runs_are_side_by_side(store: Store, generator: Instance) -> None:
+    send(generator, tick_page(generator, tick=5))
+    send(generator, replace(tick_page(generator, tick=6), call=2, first=2))
+
+    assert agenda(store).runs == {"running it": "2"}
