@@ -118,9 +118,9 @@ def meet(goal: Target, purpose: Purpose) -> Target:
     """Make the first contact; refuse a server or a namespace that is not for this purpose."""
     from soloist.store.fitness import FIRST_CONTACT, FIRST_CONTACT_IN_ALL, first_contact, refuse_unfit
     from soloist.store.foreign import look_for_strangers
+    from soloist.store.guard import check_protocol
     from soloist.store.keys import Keys
     from soloist.store.link import Link
-    from soloist.store.guard import check_protocol
 
     goal = replace(goal, about=first_contact(goal.server, None if goal.embedded else FIRST_CONTACT_IN_ALL))
     if purpose is not Purpose.EXAMINE:

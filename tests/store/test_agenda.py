@@ -1,5 +1,6 @@
 """schedule.lua, declare.lua, agenda.lua, pause.lua and publish.lua: schedules as they are stored, and their ticks."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -86,7 +87,12 @@ def test_what_is_removed_leaves_nothing_behind(store: Store, generator: Instance
 def test_every_change_makes_another_version_and_sounds_the_alarm(store: Store, generator: Instance) -> None:
     """The generator hears of it with its next beat, and the alarm hurries that."""
     versions = [generator.beat().agenda]
-    for change in (lambda: put(store, "it", OFTEN), lambda: pause_it(store, on=True), lambda: put(store, "it", b"")):
+    changes: list[Callable[[], object]] = [
+        lambda: put(store, "it", OFTEN),
+        lambda: pause_it(store, on=True),
+        lambda: put(store, "it", b""),
+    ]
+    for change in changes:
         store.link.command("DEL", store.keys.alarm)
         change()
         assert store.link.command("LLEN", store.keys.alarm) == 1

@@ -6,8 +6,8 @@ import pytest
 
 from soloist.errors import Defect, Forbidden, NamespaceError
 from soloist.settings import Settings
-from soloist.store.link import Link
 from soloist.store.guard import EmptyNamespace
+from soloist.store.link import Link
 from soloist.store.server import Server
 from tests.servers import Store
 from tests.store.acting import Instance, Joins

@@ -99,7 +99,7 @@ class Instance:
     def may_generate(self) -> bool:
         term = self._term
         resigns = self._quiet or (term is not None and term.given_up)
-        willing = self._part.may_generate and bool(self.app.sources) and not resigns
+        willing = self._part.may_generate and not resigns
         return willing and time.monotonic() >= self._stands_back_until and not self.generator.is_caught
 
     @property
