@@ -70,7 +70,9 @@ class RecordingLink(Link):
         return lambda: self._answer
 
     def command(self, *words: str | bytes | float) -> Any:
-        return {"SCAN": [b"0", [b"one", b"two"]], "SMEMBERS": [b"mail", b"order"]}[str(words[0])]
+        return {"SCAN": [b"0", [b"one", b"two"]], "SMEMBERS": [b"mail", b"order"], "ZRANGE": [b"1-t", b"9"]}[
+            str(words[0])
+        ]
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,11 @@ CALLS = {
         more_args=["1-t", 7, "2-t", 8, "mail"],
     ),
     "discard": Call(lambda link: records.discard(link, KEYS, [("1-t", 7)]), [b"OK", 1], {}, more_args=["1-t", 7]),
+    "peek": Call(
+        lambda link: list(records.pages(link, KEYS, (5, None), bodies=False)),
+        [b"OK", []],
+        {"first": 5, "last": 9, "newest": 0, "limit": records.PAGE, "bodies": 0},
+    ),
     "pause": Call(
         lambda link: control.pause(link, KEYS, ["mail"], ["source:outbox", "schedule:nightly"], on=True),
         [b"OK", 1],

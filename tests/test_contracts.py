@@ -54,7 +54,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # `app.run` and `app.start` reach up to what runs an App; all of that is imported when they are called.
     "app": {"around", "declared", "errors", "fitting", "message", "running", "settings", "store"},
     "demo": {"app", "errors", "message"},
-    "error_store": {"message", "store"},
+    "error_filter": {"durations", "errors", "store"},
+    "error_store": {"error_filter", "message", "store"},
     "inspector": {"store"},
     "durations": set(),
     "narrative": {"durations", "store"},

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from tests.store.state import dump, nothing_changes
 from tests.turns import Done
 
 THEIRS = "theirs"
-READ_ONLY = {"snapshot", "survey", "agenda"}
+READ_ONLY = {"snapshot", "survey", "agenda", "peek"}
 """They write nothing, so they may stumble anywhere."""
 
 REMOVES = "purge"
@@ -60,10 +61,7 @@ class Stage:
         self.other_drainer.marked_for(1)  # any call of its own clears the mark: the first thing that is written
         self.gone.lease_ended()
         self.generator.becomes_judge()
-        self.failures = [
-            (each.id, each.failed_us)
-            for each in records.read(store.link, store.keys, records.ids_by_time(store.link, store.keys, 0, -1))
-        ]
+        self.failures = [(each.id, each.failed_us) for each in chain(*records.pages(store.link, store.keys))]
 
     def calls(self) -> dict[str, Callable[[], object]]:
         link, keys, settings = self.store.link, self.store.keys, self.store.settings
