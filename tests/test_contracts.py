@@ -56,6 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "demo": {"app", "errors", "message"},
     "error_filter": {"durations", "errors", "store"},
     "error_store": {"error_filter", "message", "store"},
+    "archive": {"errors", "message", "store"},
     "inspector": {"store"},
     "durations": set(),
     "narrative": {"durations", "store"},
