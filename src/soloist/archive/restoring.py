@@ -35,7 +35,6 @@ def import_into(link: Link, keys: Keys, file: BinaryIO, name: str, checked: Chec
         if is_last:
             _open(lines, keys, checked)
         if is_last or lines.count >= MOST_LINES or lines.size >= MOST_BYTES:
-            # kill point: between lines
             restore(link, keys, checked.digest, lines, is_last=is_last)
             lines = Lines(first=number + 1)
 

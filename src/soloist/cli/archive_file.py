@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from soloist.cli.output import write
+from soloist.cli.output import write, write_whole
 from soloist.errors import OutputError, UsageError
 
 STANDARD = "-"
@@ -26,18 +26,17 @@ def written_whole(file: str) -> Iterator[Callable[[str], None]]:
     is_plain = target.is_file() or not target.exists()  # a device or a pipe is written to where it is
     place = target.with_name(target.name + UNFINISHED) if is_plain else target
     with _told(file):
-        output = place.open("wb")
+        output = place.open("wb", buffering=0)  # what could not be written would be tried once more when it is closed
     try:
         with output:
 
             def put(text: str) -> None:
                 with _told(file):
-                    output.write(text.encode())
+                    write_whole(output.fileno(), text.encode())
 
             yield put
-            with _told(file):
-                output.flush()
-                if is_plain:
+            if is_plain:
+                with _told(file):
                     os.fsync(output.fileno())
         if is_plain:
             with _told(file):

@@ -60,4 +60,4 @@ def _left(link: "Link", keys: "Keys") -> str:
     from soloist.store.scan import keys_of
 
     data = sum(map(keys.is_data, keys_of(link, keys)))
-    return f"; {data:,} keys that handlers wrote (data:…) are not in it" if data else ""
+    return f"; {data:,} key{'' if data == 1 else 's'} that handlers wrote (data:…) stay behind" if data else ""
