@@ -143,6 +143,7 @@ def test_an_import_that_is_killed_or_frozen_there_is_completed_by_another(
     words = [*PROGRAM, "import", str(file), *connection]
     first = subprocess.Popen(
         words,
+        text=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd=ROOT,

@@ -45,7 +45,7 @@ def errors_drain(target: Callable[[], Target], as_json: bool, limit: int | None)
     drain(target, as_json, limit)
 
 
-@errors.command("list")
+@errors.command("list", epilog=EPILOG)
 @json_option
 @click.option("--limit", metavar="N", type=COUNT, default=LISTED, show_default=True, help="The newest N.")
 @filters
