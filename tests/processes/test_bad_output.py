@@ -23,6 +23,7 @@ TALKING = (
     *(words for words in LOOKING if "show" not in words),
     ("errors", "show", f"{FAILED}-tag"),
     ("errors", "requeue", "none"),
+    ("export",),
     ("pause",),
     ("resume",),
     ("doctor",),
