@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from soloist.events import Event
     from soloist.inspector import Snapshot
     from soloist.runtime.instance import Instance, Part
-    from soloist.target import Said, Target
+    from soloist.target import Purpose, Said, Target
 
 Role: TypeAlias = Literal["any", "handler"]
 TOTALS = ("generated", "handled")
@@ -38,6 +38,7 @@ class Runs:
     where: str
 
     def __init__(self) -> None:
+        super().__init__()
         self._starting = threading.Lock()
         self._hosted: Hosted | None = None
 
@@ -154,13 +155,26 @@ class Runs:
         """
         return self._hosted is None or not self._hosted.is_ours or self._hosted.over.wait(timeout)
 
+    def goal(self, call: str, purpose: "Purpose | None" = None) -> "Target":
+        """Where this App is: on the server of the instance that runs here, else on the one that code and environment name.
+
+        Args:
+            call: for whom, in the sentence that says that no server was named.
+        """
+        from soloist.target import Purpose, meet, resolve
+
+        if self._hosted is not None and self._hosted.is_ours:
+            return self._hosted.goal
+        said = _said(call, None, None, False, {})
+        return meet(resolve(said, cast("App", self), needs_connection=True), purpose or Purpose.CHANGE)
+
     def inspect(self, url: str | None = None, *, namespace: str | None = None, embedded: bool = False) -> "Snapshot":
         """What the whole system looks like at this moment: all instances, all messages, in one atomic read."""
         from soloist.inspector import Inspector
         from soloist.target import Purpose, meet, resolve
 
-        if self._hosted is not None and url is None and namespace is None and not embedded:
-            goal = self._hosted.goal
+        if url is None and namespace is None and not embedded:
+            goal = self.goal("inspect", Purpose.LOOK)
         else:
             said = _said("inspect", url, namespace, embedded, {})
             goal = meet(resolve(said, cast("App", self), needs_connection=True), Purpose.LOOK)
