@@ -153,7 +153,7 @@ class Instance:
         # kill point: joined, no heart yet
         self.events.joined(self.incarnation.number, self.incarnation.id)
         self.handler = Handler(self, self.app.handlers)
-        self.generator = Generator(self, self.app.sources, self.app.schedules, self._part.until)
+        self.generator = Generator(self, self.app.sources, self.app.jobs, self._part.until)
         self.heart = Heart(self, self.guard)
         self._reporter = Reporter(self)
         self.handler.start()
