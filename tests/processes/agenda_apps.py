@@ -1,6 +1,6 @@
 """Apps for the tests of schedules, publishing and pauses. What they do is written into the ledger of the test."""
 
-from soloist import App, Message
+from soloist import App, Message, Reject
 from tests.processes.apps import note, wait_for
 
 scheduled = App("scheduled")
@@ -32,3 +32,20 @@ def mail(message: Message) -> None:
 def slow(message: Message) -> None:
     note("slow", message.body)
     wait_for("gate")
+
+
+older, newer = App("deployed"), App("deployed")
+"""Two versions of one App: the newer one schedules a job. Every message fails, so it ends in the error store under its number."""
+
+
+@older.generator(every=0.01)
+@newer.generator(every=0.01)
+def draw() -> str:
+    return "a lot"
+
+
+@newer.schedule(every=0.1)
+@older.handler
+@newer.handler
+def reject(message: Message) -> None:
+    raise Reject("as always")
