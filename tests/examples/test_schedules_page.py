@@ -1,4 +1,4 @@
-"""docs/schedules.md: every block of Python on it is run on a real server."""
+"""docs/schedules.md and docs/migrating.md: every block of Python that is marked so is run on a real server."""
 
 import asyncio
 import re
@@ -17,13 +17,12 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.one_server
 
-BLOCKS = dict(
-    re.findall(
-        r"^<!-- run: (\S+) -->\n```python\n(.*?)^```",
-        Document("docs/schedules.md").text,
-        flags=re.MULTILINE | re.DOTALL,
-    )
-)
+MARKED = re.compile(r"^<!-- run: (\S+) -->\n```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+BLOCKS = {
+    name: block
+    for page in ("schedules", "migrating")
+    for name, block in MARKED.findall(Document(f"docs/{page}.md").text)
+}
 GUESTS = 2500
 
 
@@ -46,9 +45,37 @@ def publishing(page: Any, seen: Callable[[], Snapshot]) -> None:
     wait_until(lambda: seen().kinds["welcome"].completed == GUESTS + 4, what="all are handled")
 
 
+def runs_of(page: Any, seen: Callable[[], Snapshot], *names: str) -> None:
+    """Each can be run, and is run."""
+    wait_until(
+        lambda: {each.name for each in page.app.schedules} == set(names), what="the generator has put them there"
+    )
+    for name in names:
+        page.app.schedules.run(name)
+    wait_until(lambda: all(seen().kinds[f"schedule:{name}"].completed for name in names), what="all have run")
+
+
+def from_celery(page: Any, seen: Callable[[], Snapshot]) -> None:
+    runs_of(page, seen, "nightly", "poll")
+    page.app.publish("report", {"full": False})
+    wait_until(lambda: seen().kinds["report"].completed == 1, what="what was a task")
+
+
+def from_rq(page: Any, seen: Callable[[], Snapshot]) -> None:
+    runs_of(page, seen, "nightly", "every_half_minute")
+    page.soon()
+    wait_until(lambda: seen().kinds["poll"].completed == 1, what="what was enqueue_in")
+
+
+def from_apscheduler(page: Any, seen: Callable[[], Snapshot]) -> None:
+    runs_of(page, seen, "nightly", "poll")
+
+
+SHOWS = {each.__name__: each for each in (jobs, at_run_time, publishing, from_celery, from_rq, from_apscheduler)}
+
+
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_block_does_what_the_page_says(store: Store, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    shows = {"jobs": jobs, "at_run_time": at_run_time, "publishing": publishing}[name]
     page = ModuleType(name)
     exec(BLOCKS[name], vars(page))  # noqa: S102 - that is what this is about
     where = {"url": store.server.url, "namespace": store.keys.namespace}
@@ -58,10 +85,10 @@ def test_a_block_does_what_the_page_says(store: Store, monkeypatch: pytest.Monke
     page.app.start()
     try:
         with closing(Inspector(Server(store.server.url), store.keys.namespace)) as inspector:
-            shows(page, inspector.snapshot)
+            SHOWS[name](page, inspector.snapshot)
     finally:
         page.app.stop()
 
 
 def test_every_block_is_run() -> None:
-    assert set(BLOCKS) == {"jobs", "at_run_time", "publishing"}
+    assert set(BLOCKS) == set(SHOWS)
