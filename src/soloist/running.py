@@ -39,6 +39,7 @@ class Runs:
     where: str
 
     def __init__(self) -> None:
+        super().__init__()
         self._starting = threading.Lock()
         self._hosted: Hosted | None = None
 
@@ -155,6 +156,19 @@ class Runs:
         """
         return self._hosted is None or not self._hosted.is_ours or self._hosted.over.wait(timeout)
 
+    def goal(self, call: str, purpose: "Purpose | None" = None) -> "Target":
+        """Where this App is: on the server of the instance that runs here, else on the one that code and environment name.
+
+        Args:
+            call: for whom, in the sentence that says that no server was named.
+        """
+        from soloist.target import Purpose, meet, resolve
+
+        if self._hosted is not None and self._hosted.is_ours:
+            return self._hosted.goal
+        said = _said(call, None, None, False, {})
+        return meet(resolve(said, cast("App", self), needs_connection=True), purpose or Purpose.CHANGE)
+
     def inspect(self, url: str | None = None, *, namespace: str | None = None, embedded: bool = False) -> "Snapshot":
         """What the whole system looks like at this moment: all instances, all messages, in one atomic read."""
         from soloist.inspector import Inspector
@@ -183,8 +197,8 @@ class Runs:
         """The server of the running instance, unless another is named."""
         from soloist.target import meet, resolve
 
-        if self._hosted is not None and url is None and namespace is None and not embedded:
-            return self._hosted.goal
+        if url is None and namespace is None and not embedded:
+            return self.goal(call, purpose)
         said = _said(call, url, namespace, embedded, {})
         return meet(resolve(said, cast("App", self), needs_connection=True), purpose)
 

@@ -1,11 +1,13 @@
 """A namespace that was exported, purged and imported is the same, and goes on as if nothing had happened."""
 
+import re
 from collections.abc import Callable
 from contextlib import closing
 from itertools import chain
 
 import pytest
 
+from soloist.archive.lines import OF_RUNS
 from soloist.archive.writing import export, look
 from soloist.error_store import record_of
 from soloist.errors import NamespaceError
@@ -13,11 +15,12 @@ from soloist.store import archive, presence, records
 from soloist.store.archive import Changed
 from soloist.store.envelope import pack
 from soloist.store.guard import EmptyNamespace
-from soloist.store.keys import Keys
+from soloist.store.keys import OF_KIND, TYPES, Keys
 from soloist.store.link import Link
 from soloist.store.server import Server
 from soloist.store.snapshot import purge
 from soloist.store.submissions import SpecialMessage, SubmitCall, enlist, submit
+from tests.lua_source import libraries
 from tests.servers import KINDS as KINDS_OF_SERVERS
 from tests.servers import Kind, PrivateServer, Store
 from tests.store.acting import Instance, ids
@@ -36,6 +39,26 @@ TAKEN_ALONG = [
     *(f"{place}:{kind}" for kind in KINDS for place in ("pending", "again", "suspect", "delayed")),
     *("attempts", "errors:by_time", "kinds", "paused", "runs", "schedules", "totals", "tracked", "unique"),
 ]
+
+
+IN_OTHER_WORDS = {"meta", "term", "errors"}
+"""Some of them are taken along, some belong to those who were present; errors are written anew, with the same content."""
+
+LEFT = {"instances", "drainers", "wills", "line", "producers", "submitted", "alarm", "log", "history"}
+"""Of those who were present, and what was noted on the way."""
+
+
+def test_of_every_key_it_is_known_whether_it_is_taken_along() -> None:
+    """A new one would be left behind without a word."""
+    assert {*TYPES} == {key for key in TAKEN_ALONG if key in TYPES} | IN_OTHER_WORDS | LEFT
+    assert {key.split(":")[0] for key in TAKEN_ALONG} >= {*OF_KIND} - {"bell"}
+
+
+def test_what_is_known_of_the_runs_of_a_schedule_is_said_twice_and_the_same() -> None:
+    """By the scripts, and by what reads the file: else it would refuse what we have written."""
+    listed = libraries()["agenda"].split("local OF_RUNS = {")[1].split("}")[0]
+
+    assert re.findall(r"'(\w+)'", listed) == [*OF_RUNS]
 
 
 @pytest.fixture
