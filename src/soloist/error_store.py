@@ -24,6 +24,10 @@ class ErrorStore:
         self._link = Link(server, TIMEOUT)
         self._keys = Keys(namespace)
 
+    def close(self) -> None:
+        """Let the connection go; the next call makes a new one."""
+        self._link.close()
+
     def count(self) -> int:
         return records.count(self._link, self._keys)
 

@@ -41,6 +41,7 @@ class Runs:
         super().__init__()
         self._starting = threading.Lock()
         self._hosted: Hosted | None = None
+        self._elsewhere: Target | None = None
 
     def run(
         self,
@@ -163,6 +164,8 @@ class Runs:
         """
         from soloist.target import Purpose, meet, resolve
 
+        if self._elsewhere is not None:
+            return self._elsewhere
         if self._hosted is not None and self._hosted.is_ours:
             return self._hosted.goal
         said = _said(call, None, None, False, {})
