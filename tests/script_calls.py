@@ -253,7 +253,7 @@ CALLS = {
     "handover": Call(lambda link: control.handover(link, KEYS, 3), [b"OK", 3, b"ann"], {"term": 3}),
     "snapshot": Call(
         lambda link: snapshot.snapshot(link, KEYS, snapshot.Found(("ann", "bob"), ("eve",), ("mail", "order"))),
-        [b"OK", 1, [], [], [], [], 0, [], [], []],
+        [b"OK", 1, [], [], [], [], 0, [], [], [], []],
         {"instances_count": 2, "drainers_count": 1, "kinds_count": 2},
         more_keys=[
             *(KEYS.instance("ann"), KEYS.claimed("ann"), KEYS.instance("bob"), KEYS.claimed("bob")),

@@ -21,6 +21,7 @@ from soloist.fitting import here, place_of
 from soloist.message import DEFAULT_KIND
 from soloist.publishing import Publishes
 from soloist.running import Runs
+from soloist.schedule_book import Schedules
 from soloist.schedules.schedule import KIND, Missed, Overlap, Schedule
 from soloist.settings import Given, from_code
 from soloist.store.envelope import NAME
@@ -101,7 +102,8 @@ class App(Runs, Publishes):
         self.generator_handles = generator_handles
         self.settings = from_code({"url": url, "namespace": namespace, **settings}, self.where)
         self.sources: list[DeclaredSource] = []
-        self.schedules: dict[str, Schedule] = {}
+        self.jobs: dict[str, Schedule] = {}
+        """What the code schedules; `app.schedules` is all that there is."""
         self.handlers: dict[str, DeclaredHandler] = {}
         self.arounds: list[DeclaredAround] = []
 
@@ -257,7 +259,7 @@ class App(Runs, Publishes):
             )
             declared = declare_handler(kind, function, timeout=timeout, retries=retries, backoff=backoff)
             self._handles(declared, function)
-            self.schedules[called] = made
+            self.jobs[called] = made
             return function
 
         if callable(cron):
@@ -291,6 +293,11 @@ class App(Runs, Publishes):
     def wrapped(self, declared: DeclaredHandler, call: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """A handler's call with everything around it; the very same one if there is nothing."""
         return wrap(self.arounds, declared, call)
+
+    @property
+    def schedules(self) -> Schedules:
+        """All schedules of the namespace: look at them, add, change, pause and remove them, run one now."""
+        return Schedules(self.goal, self.name)
 
     def only(self, kinds: Collection[str]) -> Self:
         """The same App, but with the handlers of these kinds alone."""

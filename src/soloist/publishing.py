@@ -112,7 +112,7 @@ class Publishes:
 
     def _publish(self, asked: Sequence[Asked], call: str) -> list[str]:
         producer = self._connected(call)
-        return producer.publish([_wanted(each, self._max_body, call) for each in asked])
+        return producer.publish([wanted(each, self._max_body, f"app.{call}") for each in asked])
 
     def _connected(self, call: str) -> "Producer":
         """The producer of this process: a forked child makes its own."""
@@ -136,11 +136,15 @@ def _asked(given: Any) -> Asked:
     return Asked(given.kind, given.body, given.key)
 
 
-def _wanted(asked: Asked, max_body: int, call: str) -> "Wanted":
-    """Check all that can be checked."""
+def wanted(asked: Asked, max_body: int, where: str) -> "Wanted":
+    """Check all that can be checked.
+
+    Args:
+        where: it was asked for, for the sentence that refuses it.
+    """
     from soloist.producer import Wanted
 
-    where, kind, given_key = f"app.{call}", asked.kind, asked.key
+    kind, given_key = asked.kind, asked.key
     if not is_text(kind) or not NAME.fullmatch(kind):
         raise UsageError(f"{where}: a kind is 1 to 128 of the characters A–Z a–z 0–9 _ . : / -, not {kind!r}.")
     if not is_text(given_key) or len(given_key) > MOST_KEY:

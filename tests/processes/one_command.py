@@ -21,6 +21,7 @@ LOOKING = (
     ("errors", "list"),
     ("errors", "show", "1-tag"),
     ("errors", "export"),
+    ("schedules",),
 )
 CHANGING = (
     ("run", "--interval", "3600"),
@@ -31,6 +32,8 @@ CHANGING = (
     ("resume",),
     ("handover",),
     ("clean",),
+    ("publish", "default", "text"),
+    ("schedules", "add", "it", "--every", "60", "--kind", "default"),
 )
 REMOVING = (("purge",), ("purge", "--yes"))
 EXAMINING = (("doctor",),)

@@ -157,7 +157,7 @@ class Instance:
         # kill point: joined, no heart yet
         self.events.joined(self.incarnation.number, self.incarnation.id)
         self.handler = Handler(self, self.app.handlers)
-        self.generator = Generator(self, self.app.sources, self.app.schedules, self.part.until)
+        self.generator = Generator(self, self.app.sources, self.app.jobs, self.part.until)
         self.heart = Heart(self, self.guard)
         self._reporter = Reporter(self)
         self.handler.start()

@@ -12,7 +12,7 @@ from soloist.error_store import ErrorStore
 from soloist.errors import UsageError
 from soloist.inspector import Inspector, Snapshot
 from soloist.message import ErrorRecord
-from soloist.publishing import Asked, as_wanted
+from soloist.publishing import Asked, wanted
 from soloist.running import narrowed
 from soloist.runtime.instance import Part
 from soloist.settings import Given
@@ -234,8 +234,8 @@ class System:
         at: float | datetime | None = None,
     ) -> str:
         """`app.publish`, which does the same here; but this one may be called where an event loop runs, too."""
-        asked = as_wanted(Asked(kind, body, key, unique, delay, at), self._goal.settings.max_body, "publish")
-        return self._producer.publish([asked])[0]
+        asked = Asked(kind, body, key, unique, delay, at)
+        return self._producer.publish([wanted(asked, self._goal.settings.max_body, "system.publish")])[0]
 
     def wait_until_empty(
         self, timeout: float = TIMEOUT, *, besides: Collection[str] = (), raise_errors: bool = True
@@ -261,7 +261,7 @@ class System:
         self._watch.seen(records)
 
     async def await_until_empty(
-        self, timeout: float = TIMEOUT, *, besides: Collection[str] = (), raise_errors: bool = True
+        self, within: float = TIMEOUT, *, besides: Collection[str] = (), raise_errors: bool = True
     ) -> None:
         """`wait_until_empty` for asyncio: the event loop goes on meanwhile."""
         await asyncio.to_thread(self.wait_until_empty, timeout, besides=besides, raise_errors=raise_errors)
