@@ -4,9 +4,9 @@ import copy
 import difflib
 import functools
 import re
-from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeAlias, TypeVar, Unpack, overload
+from collections.abc import Callable, Collection
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import Any, ParamSpec, Self, TypeAlias, TypeVar, Unpack, overload
 
 from soloist.around import DeclaredAround, declare_around, require_flavours, wrap
 from soloist.declared import (
@@ -25,10 +25,6 @@ from soloist.schedule_book import Schedules
 from soloist.schedules.schedule import KIND, Missed, Overlap, Schedule
 from soloist.settings import Given, from_code
 from soloist.store.envelope import NAME
-
-if TYPE_CHECKING:
-    from soloist.producer import Producer
-    from soloist.target import Target
 
 GENERATOR = "generator"
 """The source that `@app.generator` is short for."""
@@ -311,16 +307,6 @@ class App(Runs, Publishes):
         narrowed = copy.copy(self)
         narrowed.handlers = {kind: declared for kind, declared in self.handlers.items() if kind in kinds}
         return narrowed
-
-    @contextmanager
-    def elsewhere(self, goal: "Target", producer: "Producer") -> Iterator[None]:
-        """All that is asked of this App goes there meanwhile, not where code and environment say: in tests."""
-        before = self._elsewhere, self._producer, self._max_body
-        self._elsewhere, self._producer, self._max_body = goal, producer, goal.settings.max_body
-        try:
-            yield
-        finally:
-            self._elsewhere, self._producer, self._max_body = before
 
     def check(self) -> None:
         """Refuse to start without anything to do, or with something that could not be done."""

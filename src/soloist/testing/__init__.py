@@ -9,6 +9,7 @@ it is polled, an instance dies when it is killed.
 
     system    `run`, and the system that a test works with
     stepping  time goes by, from due moment to due moment
+    kit       what the systems of one test have in common
     member    one instance in this process: started, stopped, killed
     clock     the clock of the schedules, and when what is due
     waiting   what is still to be done, and the picture of it when it does not come to its end
@@ -22,8 +23,9 @@ it is polled, an instance dies when it is killed.
 """
 
 from soloist.testing.failures import HandlerFailed, SourceFailed
+from soloist.testing.kit import Kit
 from soloist.testing.member import Member
 from soloist.testing.system import System, run
 from soloist.testing.waiting import NotEmpty
 
-__all__ = ["HandlerFailed", "Member", "NotEmpty", "SourceFailed", "System", "run"]
+__all__ = ["HandlerFailed", "Kit", "Member", "NotEmpty", "SourceFailed", "System", "run"]

@@ -97,6 +97,6 @@ class Member:
             except Unplugged:
                 pass  # it was killed while it was leaving
             except SoloistError as error:
-                log.error("instance.failed reason=%r", str(error))
+                log.error("instance.failed reason=%r", str(error))  # noqa: TRY400 - a sentence says it all
         self._over.set()
         self._ended(self)

@@ -38,7 +38,7 @@ class Stepper:
             moments = [next_tick(agenda, self._clock.now_ms), self._next_delayed()]
             upcoming = min(each for each in (*moments, target) if each is not None)
             self._go_to(min(upcoming, target), agenda, within)
-            if wait_until_empty is not None:
+            if wait_until_empty is not None and self._system.running:
                 wait_until_empty()
             if upcoming >= target:
                 return

@@ -63,7 +63,7 @@ def run(
         raise_errors: raise at the end for what handlers raised and the test has not looked at.
         settings: those of docs/operations.md; else the App's own.
     """
-    if not isinstance(instances, int) or not 0 <= instances <= MOST_INSTANCES:
+    if not 0 <= instances <= MOST_INSTANCES:
         raise UsageError(f"testing.run(…): instances={instances!r} is not possible; write 0 to {MOST_INSTANCES}.")
     if now is not None and now.tzinfo is None:
         raise UsageError(f"testing.run(…, now={now!r}): of which time zone? Write datetime(…, tzinfo=ZoneInfo(…)).")
@@ -118,11 +118,13 @@ class System:
             self.keys = Keys(self.namespace)
             self._link = undo.enter_context(closing(Link(self._goal.server, LINK_TIMEOUT)))
             self._inspector = undo.enter_context(closing(Inspector(self._goal.server, self.namespace)))
+            self._store = undo.enter_context(closing(ErrorStore(self._goal.server, self.namespace)))
             server_ms = self._inspector.now_ms()
             self.clock = HandClock(server_ms if now is None else round(now.timestamp() * 1000), server_ms)
             self._producer = KitProducer(self._goal, self.app.name, self.clock)
             undo.callback(self._producer.close)
-            undo.enter_context(self.app.elsewhere(self._goal, self._producer))
+            undo.enter_context(self.app.elsewhere(self._goal))
+            undo.enter_context(self.app.publishing_by(self._producer, self._goal.settings.max_body))
             self._stepper = Stepper(self, self._link)
             self._is_open = True
             undo.callback(self._end)
@@ -238,12 +240,12 @@ class System:
         return self._producer.publish([wanted(asked, self._goal.settings.max_body, "system.publish")])[0]
 
     def wait_until_empty(
-        self, timeout: float = TIMEOUT, *, besides: Collection[str] = (), raise_errors: bool = True
+        self, within: float = TIMEOUT, *, besides: Collection[str] = (), raise_errors: bool = True
     ) -> None:
         """Wait until nothing is pending or claimed. What is delayed and not due is not waited for: `step` makes it due.
 
         Args:
-            timeout: seconds.
+            within: seconds.
             besides: kinds that are not waited for.
             raise_errors: raise for what handlers raised, but for `Reject`.
 
@@ -251,10 +253,10 @@ class System:
             NotEmpty: it did not become so in that time, or cannot; with a picture of the system.
             HandlerFailed: caused by what the first of them raised.
         """
-        looks = Looks(timeout)
+        looks = Looks(within)
         while not self._is_empty(besides):
             if not looks.again():
-                raise self.not_so(f"not empty after {timeout:g} s")
+                raise self.not_so(f"not empty after {within:g} s")
         records = self._records()
         if raise_errors:
             self._watch.raise_new(records)
@@ -264,12 +266,12 @@ class System:
         self, within: float = TIMEOUT, *, besides: Collection[str] = (), raise_errors: bool = True
     ) -> None:
         """`wait_until_empty` for asyncio: the event loop goes on meanwhile."""
-        await asyncio.to_thread(self.wait_until_empty, timeout, besides=besides, raise_errors=raise_errors)
+        await asyncio.to_thread(self.wait_until_empty, within, besides=besides, raise_errors=raise_errors)
 
-    def wait_until(self, condition: Callable[[], object], timeout: float = TIMEOUT) -> None:
+    def wait_until(self, condition: Callable[[], object], within: float = TIMEOUT) -> None:
         """Wait until something is so: that a handler has begun, say."""
-        if not wait_for(lambda: bool(condition()), timeout):
-            raise self.not_so(f"{getattr(condition, '__name__', condition)} is not so after {timeout:g} s")
+        if not wait_for(lambda: bool(condition()), within):
+            raise self.not_so(f"{getattr(condition, '__name__', condition)} is not so after {within:g} s")
 
     @property
     def errors(self) -> list[ErrorRecord]:
@@ -304,7 +306,7 @@ class System:
         *,
         to: datetime | None = None,
         wait: bool = True,
-        timeout: float = TIMEOUT,
+        within: float = TIMEOUT,
         raise_errors: bool = True,
     ) -> None:
         """Let time go by: each tick in between comes in order, and what is delayed gets due in between.
@@ -314,14 +316,14 @@ class System:
             to: a moment, instead.
             wait: handlers take no time: at each moment it is waited until the system is empty. False: what they still have
                 in hand they keep, and later ticks find them at work.
-            timeout: seconds for each moment.
+            within: seconds for each moment.
             raise_errors: as for `wait_until_empty`.
         """
 
         def wait_until_empty() -> None:
-            self.wait_until_empty(timeout, raise_errors=raise_errors)
+            self.wait_until_empty(within, raise_errors=raise_errors)
 
-        self._stepper.step(by, to, wait_until_empty if wait else None, timeout)
+        self._stepper.step(by, to, wait_until_empty if wait else None, within)
 
     async def astep(
         self,
@@ -329,13 +331,13 @@ class System:
         *,
         to: datetime | None = None,
         wait: bool = True,
-        timeout: float = TIMEOUT,
+        within: float = TIMEOUT,
         raise_errors: bool = True,
     ) -> None:
         """`step` for asyncio: the event loop goes on meanwhile."""
-        await asyncio.to_thread(self.step, by, to=to, wait=wait, timeout=timeout, raise_errors=raise_errors)
+        await asyncio.to_thread(self.step, by, to=to, wait=wait, within=within, raise_errors=raise_errors)
 
-    def poll(self, *names: str, timeout: float = TIMEOUT) -> None:
+    def poll(self, *names: str, within: float = TIMEOUT) -> None:
         """Have sources called, once each, or until a page says that there is no more; comes back when that is published.
 
         Args:
@@ -353,8 +355,8 @@ class System:
         polls = {name: self._polls.of(name) for name in names or known}
         for poll in polls.values():
             poll.asked += 1
-        if not wait_for(lambda: all(poll.done >= poll.asked for poll in polls.values()), timeout):
-            raise self.not_so(f"a source has not returned after {timeout:g} s, or waits as its page said")
+        if not wait_for(lambda: all(poll.done >= poll.asked for poll in polls.values()), within):
+            raise self.not_so(f"a source has not returned after {within:g} s, or waits as its page said")
         for reader in self.generator.instance.generator.readers:
             if reader.name in polls and reader.failing is not None:
                 raise SourceFailed(f"the source {reader.declared.where} failed: {reader.failing[1]}")
@@ -382,8 +384,7 @@ class System:
         return NotEmpty(picture(says, self.outstanding().kinds, self.inspect(), self._records(), gone))
 
     def _records(self) -> list[ErrorRecord]:
-        with closing(ErrorStore(self._goal.server, self.namespace)) as store:
-            return list(store.oldest())
+        return list(self._store.oldest())
 
 
 def _end_of(member: Member) -> str:
