@@ -76,6 +76,9 @@ class Member:
     def kill(self) -> None:
         """Cut it off: nobody hears of it any more, and it knows."""
         self.is_killed = True
+        # A beat on its way, carried out when the will is gone already, would say that there never was one: the others would
+        # have to wait for the lease.
+        self.instance.heart.stop()
         self.plug.pull()
         with suppress(Unplugged):
             self.instance.abandon()

@@ -177,6 +177,8 @@ class System:
                 member.start()
                 self.members.append(member)
                 started.append(member)
+        if any(member.is_killed for member in self.members):
+            self._have_been_there()
         return started
 
     def stop(self, member: Member) -> None:
