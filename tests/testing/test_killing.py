@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from soloist import App, Message
+from soloist.errors import UsageError
 from soloist.testing import Kit, NotEmpty
 
 
@@ -165,3 +166,35 @@ def test_a_message_that_kills_every_time_is_found_out(soloist: Kit) -> None:
         assert begun == [1, 2, 3]
         assert len(system.errors) == 1
         gate.set()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_a_handler_may_kill_its_own_instance(soloist: Kit, is_async: bool, concurrency: int) -> None:
+    """It ends right there, as at no other moment; its message is handled by another."""
+    app, reached = App("suicide"), list[str]()
+
+    def begin(message: Message) -> None:
+        reached.append(f"attempt {message.attempt}")
+        message.commit.incrby(message.key_for("done"), 1)
+        if message.attempt == 1:
+            system.kill(system.here)
+        reached.append("end")
+
+    @app.handler("plain", concurrency=concurrency)
+    def plain(message: Message) -> None:
+        begin(message)
+
+    @app.handler("async", concurrency=concurrency)
+    async def asynchronous(message: Message) -> None:
+        begin(message)
+
+    with soloist.run(app, instances=2) as system:
+        system.publish("async" if is_async else "plain", "1")
+        system.wait_until_empty()
+
+        assert reached == ["attempt 1", "attempt 2", "end"]
+        assert system.data("done") == "1"
+        assert len(system.running) == 1
+        with pytest.raises(UsageError, match="known in a handler"):
+            _ = system.here

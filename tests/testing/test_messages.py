@@ -247,7 +247,9 @@ def test_the_settings_are_those_of_the_app(soloist: Kit, shop: Shop) -> None:
     with soloist.run(shop.app, claim_lease=40) as system:
         (instance,) = system.inspect().instances
         assert instance.lease_ms > 30_000
-    with pytest.raises(UsageError, match=r"testing.run\(…\) at test_messages.py, line \d+: there is no setting 'leese'"):
+    with pytest.raises(
+        UsageError, match=r"testing.run\(…\) at test_messages.py, line \d+: there is no setting 'leese'"
+    ):
         soloist.run(shop.app, leese=1).__enter__()  # type: ignore[call-arg]  # that is the point
     with pytest.raises(UsageError, match="write 0 to 50"):
         soloist.run(shop.app, instances=-1)

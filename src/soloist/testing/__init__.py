@@ -8,6 +8,7 @@ Nothing happens there by itself but the handling of messages: a tick comes when 
 it is polled, an instance dies when it is killed.
 
     system    `run`, and the system that a test works with
+    staff     its instances
     stepping  time goes by, from due moment to due moment
     kit       what the systems of one test have in common
     member    one instance in this process: started, stopped, killed

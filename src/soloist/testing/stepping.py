@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from soloist.store.agenda import Agenda, read_agenda
-from soloist.store.link import Link
 from soloist.store.rehearsal import elapse, retime
 from soloist.testing.clock import HandClock, next_tick, target_ms
 from soloist.testing.waiting import Looks
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
 class Stepper:
     """Steps the clock of a system."""
 
-    def __init__(self, system: "System", link: Link) -> None:
+    def __init__(self, system: "System") -> None:
         self._system = system
-        self._link = link
         self._known: set[str] = set()
         """Schedules whose first tick was set by our clock. The server sets it by its own."""
 
@@ -55,7 +53,7 @@ class Stepper:
         agenda = self._read(within)
         new = agenda.schedules.keys() - self._known
         if new:
-            version = retime(self._link, system.keys, sorted(new), self._clock.now_ms)
+            version = retime(self._system.link, system.keys, sorted(new), self._clock.now_ms)
             self._known |= new
             self._settle(version, 0, within)
             agenda = self._read(within)
@@ -66,7 +64,7 @@ class Stepper:
         """Once the generator has declared what the code schedules."""
         if self._system.running:
             self._settle(0, 0, within)
-        return read_agenda(self._link, self._system.keys)
+        return read_agenda(self._system.link, self._system.keys)
 
     def _next_delayed(self) -> int | None:
         """When the next of the messages that are delayed is due, by our clock."""
@@ -76,7 +74,7 @@ class Stepper:
     def _go_to(self, moment: int, agenda: Agenda, within: float) -> None:
         system, by = self._system, moment - self._clock.now_ms
         if by and system.delayed:
-            elapse(self._link, system.keys, list(system.outstanding().kinds), by)
+            elapse(self._system.link, system.keys, list(system.outstanding().kinds), by)
         self._clock.now_ms = moment
         for member in system.running:
             member.instance.generator.look_up()

@@ -14,29 +14,21 @@ from soloist.inspector import Inspector, Snapshot
 from soloist.message import ErrorRecord
 from soloist.publishing import Asked, wanted
 from soloist.running import narrowed
-from soloist.runtime.instance import Part
 from soloist.settings import Given
 from soloist.store.keys import Keys
-from soloist.store.link import Link
-from soloist.store.rehearsal import Outstanding, outstanding, read_data, vouch
-from soloist.target import Target
+from soloist.store.rehearsal import Outstanding, outstanding, read_data
 from soloist.testing import place
 from soloist.testing.clock import HandClock
-from soloist.testing.failures import SourceFailed, Watch
+from soloist.testing.failures import SourceFailed
 from soloist.testing.member import Member
-from soloist.testing.polls import Polls
 from soloist.testing.producer import KitProducer
+from soloist.testing.shared_link import SharedLink
+from soloist.testing.staff import TIMEOUT, Staff
 from soloist.testing.stepping import Stepper
 from soloist.testing.waiting import Looks, NotEmpty, picture, unhandled, wait_for
 
-TIMEOUT = 10.0
-"""Seconds for which anything is waited for, unless the test says otherwise."""
-
 LINK_TIMEOUT = 10.0
 MOST_INSTANCES = 50
-
-WITNESS_MS = 1000
-"""So long an onlooker must have been there before it may judge by a will (see lua/lib/judge.lua)."""
 
 
 def run(
@@ -73,7 +65,7 @@ def run(
     return system
 
 
-class System:
+class System(Staff):
     """Instances of one App, and their namespace. Made by `run`.
 
     Attributes:
@@ -94,17 +86,12 @@ class System:
         *,
         sources: bool,
     ) -> None:
+        super().__init__(narrowed(app, kinds), sources=sources)
         self.app = app
-        self.members: list[Member] = []
-        self._narrowed = narrowed(app, kinds)
         self._said = (url, base, now, settings)
-        self._sources = sources
-        self._watch = Watch()
-        self._polls = Polls()
-        self._starting = threading.RLock()
+        self._looking = threading.Lock()
         self._known: tuple[str, ...] = ()
         self._ending = ExitStack()
-        self._is_open = False
 
     # its beginning and its end
 
@@ -112,23 +99,22 @@ class System:
         url, base, now, settings = self._said
         with ExitStack() as undo:
             own = base or place.new_base()
-            self._goal: Target = place.place(self.app, own, url, settings)
+            self.goal = place.place(self.app, own, url, settings)
             if base is None:
                 undo.callback(place.remove, self.url, own)
             self.keys = Keys(self.namespace)
-            self._link = undo.enter_context(closing(Link(self._goal.server, LINK_TIMEOUT)))
-            self._inspector = undo.enter_context(closing(Inspector(self._goal.server, self.namespace)))
-            self._store = undo.enter_context(closing(ErrorStore(self._goal.server, self.namespace)))
+            self.link = undo.enter_context(closing(SharedLink(self.goal.server, LINK_TIMEOUT)))
+            self._inspector = undo.enter_context(closing(Inspector(self.goal.server, self.namespace)))
+            self._store = undo.enter_context(closing(ErrorStore(self.goal.server, self.namespace)))
             server_ms = self._inspector.now_ms()
             self.clock = HandClock(server_ms if now is None else round(now.timestamp() * 1000), server_ms)
-            self._producer = KitProducer(self._goal, self.app.name, self.clock)
+            self._producer = KitProducer(self.goal, self.app.name, self.clock)
             undo.callback(self._producer.close)
-            undo.enter_context(self.app.elsewhere(self._goal))
-            undo.enter_context(self.app.publishing_by(self._producer, self._goal.settings.max_body))
-            self._stepper = Stepper(self, self._link)
-            self._is_open = True
+            undo.enter_context(self.app.elsewhere(self.goal))
+            undo.enter_context(self.app.publishing_by(self._producer, self.goal.settings.max_body))
+            self._stepper = Stepper(self)
             undo.callback(self._end)
-            self.start(self.first)
+            self._begin(self.first)
             self._ending = undo.pop_all()
         return self
 
@@ -136,7 +122,7 @@ class System:
         with self._ending:
             self._end()
             if error is None and self.raises:
-                self._watch.raise_new(self._records())
+                self.watch.raise_new(self._records())
 
     async def __aenter__(self) -> Self:
         return await asyncio.to_thread(self.__enter__)
@@ -144,86 +130,14 @@ class System:
     async def __aexit__(self, kind: object, error: BaseException | None, at: object) -> None:
         await asyncio.to_thread(self.__exit__, kind, error, at)
 
-    def _end(self) -> None:
-        with self._starting:
-            self._is_open = False
-        running = [member for member in self.members if member.is_running]
-        for member in running:
-            member.ask_to_stop()
-        for member in self.members:
-            member.wait()
-            member.end_what_is_left()
-
     @property
     def url(self) -> str:
         """Of the server, for a client of one's own."""
-        return self._goal.server.url
+        return self.goal.server.url
 
     @property
     def namespace(self) -> str:
-        return self._goal.namespace
-
-    # its instances
-
-    def start(self, instances: int = 1) -> list[Member]:
-        """Start more of them; they are there when it comes back."""
-        started = []
-        for _ in range(instances):
-            with self._starting:
-                part = Part(
-                    schedule_clock=self.clock.for_schedules, cadence=None if self._sources else self._polls.cadence
-                )
-                member = Member(self._narrowed, self._goal, part, self._watch, self._replace_if_stuck)
-                member.start()
-                self.members.append(member)
-                started.append(member)
-        if any(member.is_killed for member in self.members):
-            self._have_been_there()
-        return started
-
-    def stop(self, member: Member) -> None:
-        """As SIGTERM does: it finishes what is in hand, and leaves."""
-        member.ask_to_stop()
-        member.wait()
-
-    def kill(self, member: Member) -> None:
-        """As if its plug were pulled: nobody hears of it any more. Another takes its part within half a second.
-
-        Code of yours that runs for it goes on, since a thread cannot be ended, but nothing of it counts: it cannot complete,
-        commit or publish any more.
-        """
-        self._have_been_there()
-        member.kill()
-        for each in self.running:
-            each.instance.heart.hurry()
-
-    @property
-    def running(self) -> list[Member]:
-        """Those that neither were stopped or killed nor ended by themselves."""
-        return [member for member in self.members if member.is_running]
-
-    @property
-    def generator(self) -> Member:
-        """The one that generates; waits until there is one, after a kill, say."""
-        if not wait_for(lambda: any(member.is_generator for member in self.members), TIMEOUT):
-            raise self.not_so(f"nobody generates, after {TIMEOUT:g} s")
-        return next(member for member in self.members if member.is_generator)
-
-    def _have_been_there(self) -> None:
-        """Onlookers have to be there for a second before they may judge: a test does not wait for that."""
-        left = self.running
-
-        def all_vouched_for() -> bool:
-            left[:] = [each for each in left if not vouch(self._link, self.keys, each.id, WITNESS_MS)]
-            return not left
-
-        wait_for(all_vouched_for, WITNESS_MS / 1000)
-
-    def _replace_if_stuck(self, member: Member) -> None:
-        """As `soloist run` begins anew in a fresh process."""
-        with self._starting:
-            if self._is_open and member.instance.stuck is not None:
-                self.start()
+        return self.goal.namespace
 
     # its messages
 
@@ -239,7 +153,7 @@ class System:
     ) -> str:
         """`app.publish`, which does the same here; but this one may be called where an event loop runs, too."""
         asked = Asked(kind, body, key, unique, delay, at)
-        return self._producer.publish([wanted(asked, self._goal.settings.max_body, "system.publish")])[0]
+        return self._producer.publish([wanted(asked, self.goal.settings.max_body, "system.publish")])[0]
 
     def wait_until_empty(
         self, within: float = TIMEOUT, *, besides: Collection[str] = (), raise_errors: bool = True
@@ -261,8 +175,8 @@ class System:
                 raise self.not_so(f"not empty after {within:g} s")
         records = self._records()
         if raise_errors:
-            self._watch.raise_new(records)
-        self._watch.seen(records)
+            self.watch.raise_new(records)
+        self.watch.seen(records)
 
     async def await_until_empty(
         self, within: float = TIMEOUT, *, besides: Collection[str] = (), raise_errors: bool = True
@@ -279,7 +193,7 @@ class System:
     def errors(self) -> list[ErrorRecord]:
         """The error store, oldest first. Who has looked at it is not told of these any more."""
         records = self._records()
-        self._watch.seen(records)
+        self.watch.seen(records)
         return records
 
     @property
@@ -289,11 +203,12 @@ class System:
 
     def data(self, name: str) -> Any:
         """What handlers wrote under `message.key_for(name)`: text, dict, list, set, dict of scores, or None."""
-        return read_data(self._link, self.keys, name)
+        return read_data(self.link, self.keys, name)
 
     def inspect(self) -> Snapshot:
         """All instances, all messages, in one atomic read."""
-        return self._inspector.snapshot()
+        with self._looking:
+            return self._inspector.snapshot()
 
     # its time
 
@@ -349,12 +264,12 @@ class System:
             SourceFailed: one of them raised something.
         """
         known = [source.name for source in self.app.sources]
-        if self._sources:
+        if self.has_rhythm:
             raise UsageError("system.poll(): with sources=True they are called in their own rhythm.")
         for name in names:
             if name not in known:
                 raise UsageError(f"system.poll({name!r}): the App has no such source. It has: {', '.join(known)}.")
-        polls = {name: self._polls.of(name) for name in names or known}
+        polls = {name: self.polls.of(name) for name in names or known}
         for poll in polls.values():
             poll.asked += 1
         if not wait_for(lambda: all(poll.done >= poll.asked for poll in polls.values()), within):
@@ -367,7 +282,7 @@ class System:
 
     def outstanding(self) -> Outstanding:
         """What is still to be done, kind by kind."""
-        found = outstanding(self._link, self.keys, self._known)
+        found = outstanding(self.link, self.keys, self._known)
         self._known = tuple(found.kinds)
         return found
 
@@ -376,7 +291,7 @@ class System:
         for member in self.members:
             if member.failure is not None and not self.running:
                 raise self.not_so("the last instance has ended by itself") from member.failure
-        if says := unhandled(left, self._narrowed.handlers if self.running else (), self.app.handlers):
+        if says := unhandled(left, self._handling.handlers if self.running else (), self.app.handlers):
             raise self.not_so(says)
         waits = any(member.is_generator and member.instance.generator.has_ticks_waiting for member in self.members)
         return not waits and not any(each.open for each in left.values())
@@ -386,7 +301,8 @@ class System:
         return NotEmpty(picture(says, self.outstanding().kinds, self.inspect(), self._records(), gone))
 
     def _records(self) -> list[ErrorRecord]:
-        return list(self._store.oldest())
+        with self._looking:
+            return list(self._store.oldest())
 
 
 def _end_of(member: Member) -> str:
