@@ -80,7 +80,7 @@ def test_what_a_source_raises_is_told(soloist: Kit, feed: Feed) -> None:
         system.poll("generator")
         system.wait_until_empty()
         assert feed.handled == ["tick"] * 3
-        with pytest.raises(UsageError, match="no such source. It has: rows, generator"):
+        with pytest.raises(UsageError, match=r"no such source\. It has: rows, generator"):
             system.poll("nobody")
 
 
