@@ -17,6 +17,7 @@ from soloist.settings import Given, from_code
 
 if TYPE_CHECKING:
     from soloist.app import App
+    from soloist.app_errors import AppErrors
     from soloist.events import Event
     from soloist.inspector import Snapshot
     from soloist.runtime.instance import Instance, Part
@@ -183,15 +184,35 @@ class Runs:
     def inspect(self, url: str | None = None, *, namespace: str | None = None, embedded: bool = False) -> "Snapshot":
         """What the whole system looks like at this moment: all instances, all messages, in one atomic read."""
         from soloist.inspector import Inspector
-        from soloist.target import Purpose, meet, resolve
+        from soloist.target import Purpose
 
-        if url is None and namespace is None and not embedded:
-            goal = self.goal("inspect", Purpose.LOOK)
-        else:
-            said = _said("inspect", url, namespace, embedded, {})
-            goal = meet(resolve(said, cast("App", self), needs_connection=True), Purpose.LOOK)
+        goal = self._reach("inspect", Purpose.LOOK, url, namespace, embedded=embedded)
         with closing(Inspector(goal.server, goal.namespace)) as inspector:
             return inspector.snapshot()
+
+    @property
+    def errors(self) -> "AppErrors":
+        """The error records: iterate over them, count, drain, requeue, delete, filter. Connects when it is asked something."""
+        from soloist.app_errors import AppErrors
+
+        return AppErrors(self._reach)
+
+    def _reach(
+        self,
+        call: str,
+        purpose: "Purpose",
+        url: str | None = None,
+        namespace: str | None = None,
+        *,
+        embedded: bool = False,
+    ) -> "Target":
+        """The server of the running instance, unless another is named."""
+        from soloist.target import meet, resolve
+
+        if url is None and namespace is None and not embedded:
+            return self.goal(call, purpose)
+        said = _said(call, url, namespace, embedded, {})
+        return meet(resolve(said, cast("App", self), needs_connection=True), purpose)
 
 
 class Hosted:
@@ -285,7 +306,7 @@ def part_of(role: Any, until: int | None = None) -> "Part":
 
 
 def _said(call: str, url: str | None, namespace: str | None, embedded: bool, settings: Any) -> "Said":
-    """What the arguments of `app.run`, `app.start` and `app.inspect` say."""
+    """What the arguments of `app.run`, `app.start`, `app.inspect` and `app.errors.at` say."""
     from soloist.target import Said
 
     where = f"app.{call}() at {here()}"

@@ -35,9 +35,12 @@ CHANGING = (
     ("publish", "default", "text"),
     ("schedules", "add", "it", "--every", "60", "--kind", "default"),
 )
+EXPORTING = (("export",),)
+"""It looks, too; but where nothing is, it has nothing to export."""
+
 REMOVING = (("purge",), ("purge", "--yes"))
 EXAMINING = (("doctor",),)
-EVERY_COMMAND = (*LOOKING, *CHANGING, *REMOVING, *EXAMINING)
+EVERY_COMMAND = (*LOOKING, *EXPORTING, *CHANGING, *REMOVING, *EXAMINING)
 """All that speak to a server that is named. Each must be refused, or come to its end by itself."""
 
 

@@ -271,14 +271,20 @@ OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "after snapshot": ("status",),
     "before survey": ("status",),
     "after survey": ("status",),
+    "before peek": ("errors", "list"),
+    "after peek": ("errors", "list"),
     "before purge": ("purge", "--yes"),
     "after purge": ("purge", "--yes"),
 }
 
+OF_EXPORTS = ("before inventory", "after inventory", "before extract", "after extract")
+OF_IMPORTS = ("before prepare", "after prepare", "before restore", "after restore")
+"""Where nobody may be present: test_moving.py."""
+
 
 def test_every_kill_point_is_visited() -> None:
     """Whoever adds one says how a process comes there."""
-    assert sorted(points()) == sorted([*OF_INSTANCES, *OF_COMMANDS])
+    assert sorted(points()) == sorted([*OF_INSTANCES, *OF_COMMANDS, *OF_EXPORTS, *OF_IMPORTS])
     assert {f"before {script}" for script in SCRIPTS} <= {*points()}
 
 

@@ -11,8 +11,10 @@ from functools import partial
 
 import pytest
 
+from soloist.chaos.faults import Fault
 from soloist.chaos.proxy import FaultProxy
 from soloist.chaos.resp import Command
+from soloist.chaos.rule import Rule
 from soloist.error_store import ErrorStore
 from soloist.runtime.incarnation import introduce, new_id
 from soloist.store.agenda import put_schedule
@@ -302,7 +304,7 @@ def losing_agenda(ensemble: Ensemble) -> None:
 def losing_declare(ensemble: Ensemble) -> None:
     """Said again, it changes nothing more; what an older term's code declares is refused."""
     schedule = '{"name":"old","kind":"x","every_ms":9,"origin":"code"}'
-    rules = {}
+    rules: dict[Fault, Rule] = {}
     for fault in (*UNKNOWN, IN_TIME):
         ensemble.link.command("HSET", ensemble.keys.schedules, "old", schedule)
         rules |= ensemble.harm(SCRIPTS["declare"].sha, fault)

@@ -25,7 +25,9 @@ from soloist.cli.clean import clean
 from soloist.cli.control import handover, pause, resume
 from soloist.cli.doctor import doctor
 from soloist.cli.errors import errors
+from soloist.cli.export import export
 from soloist.cli.get_errors import get_errors
+from soloist.cli.importing import import_file
 from soloist.cli.log import log
 from soloist.cli.monitor import monitor
 from soloist.cli.output import ClosedPipe, note
@@ -83,7 +85,7 @@ def cli() -> None:
 
 COMMANDS = (
     run, get_errors, errors, status, log, timeline, monitor, pause, resume, publish, schedules, handover, clean, purge, server, doctor, bench,
-    chaos, prove,
+    chaos, prove, export, import_file,
 )  # fmt: skip
 for command in COMMANDS:
     cli.add_command(command)
