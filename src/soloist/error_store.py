@@ -37,10 +37,6 @@ class ErrorStore:
         """Let the connection go; the next call makes a new one."""
         self._link.close()
 
-    def close(self) -> None:
-        """Let the connection go; the next call makes a new one."""
-        self._link.close()
-
     def count(self) -> int:
         if self._only.lets_all_pass:
             return records.count(self._link, self._keys)

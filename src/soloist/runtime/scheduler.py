@@ -160,7 +160,7 @@ class Scheduler:
                         self._heard = agenda.version  # nobody has told of a newer one meanwhile
             self._woken = False  # before it looks at the clock: who sets that wakes afterwards
             now_ms = self._now_ms()
-            wait = self._publish_due(term)
+            wait = self._publish_due(term, now_ms)
             if not self._is_over(term):
                 self.settled = (self._known, now_ms)
             with self._changed:
@@ -206,9 +206,9 @@ class Scheduler:
 
     # ticks
 
-    def _publish_due(self, term: PlayedTerm) -> float:
+    def _publish_due(self, term: PlayedTerm, now_ms: int) -> float:
         """All that is due; answers how many seconds to wait for the next."""
-        earliest = self._now_ms() + 1000 * LONGEST_WAIT
+        earliest = now_ms + 1000 * LONGEST_WAIT
         for plan in self._planned:
             while plan.upcoming is not None and plan.upcoming <= self._now_ms() and not self._is_over(term):
                 if not self._publish_next(term, plan):
