@@ -92,6 +92,7 @@ class Stage:
         self.other_drainer.marked_for(1)  # any call of its own clears the mark: the first thing that is written
         self.gone.lease_ended()
         self.generator.becomes_judge()
+        self.handler.subscribed_for(5)
         self.failures = [(each.id, each.failed_us) for each in chain(*records.pages(store.link, store.keys))]
 
     def calls(self) -> dict[str, Callable[[], object]]:
@@ -126,7 +127,7 @@ class Stage:
             "handover": lambda: control.handover(link, keys),
             "sample": lambda: history.sample(link, keys, generator.id, term, ["default"]),
             "elapse": lambda: rehearsal.elapse(link, keys, ["default"], 5),
-            "vouch": lambda: rehearsal.vouch(link, keys, generator.id, 5),
+            "vouch": lambda: rehearsal.vouch(link, keys, handler.id, 5),
             "retime": lambda: rehearsal.retime(link, keys, ["nightly"], 5),
             "report": lambda: report.report(link, keys, generator.id, 1, "{}"),
         }
