@@ -85,7 +85,10 @@ def test_what_is_asked_of_the_app_goes_there_meanwhile_and_not_afterwards(solois
     with soloist.run(shop.app) as system:
         shop.app.publish("order", "1")
         system.wait_until_empty()
+        shop.app.publish("order", "reject")
+        system.wait_until_empty()
         assert shop.app.inspect().namespace == system.namespace
+        assert [record.data for record in shop.app.errors] == [b"reject"]
         assert (system.inspect().completed, system.namespace.split("/")[1]) == (1, "shop")
 
     with pytest.raises(UsageError, match="needs a server"):

@@ -183,6 +183,23 @@ def test_a_schedule_that_is_added_meanwhile_begins_then(soloist: Kit) -> None:
         assert diary.said == ["x"] * 6
 
 
+@pytest.mark.parametrize("now", [BEGIN, datetime(2001, 1, 1, tzinfo=UTC), None])
+def test_the_ticks_of_a_pause_go_by(soloist: Kit, now: datetime | None) -> None:
+    """And when it is over the schedule goes on from then, by the clock of the test."""
+    diary = Diary(every=600)
+    with soloist.run(diary.app, instances=2, now=now) as system:
+        begin = system.now
+        system.step(600)
+        diary.app.schedules.pause("job")
+        system.step(1900)
+        diary.app.schedules.resume("job")
+        system.kill(system.generator)  # another one reads what stands there
+        system.wait_until(lambda: system.generator)
+        system.step(1200)
+
+        assert [(each - begin).total_seconds() for each in diary.ran] == [600, 3100, 3700]
+
+
 def test_time_goes_forward_and_knows_its_zone(soloist: Kit) -> None:
     """What cannot be meant is refused."""
     diary = Diary(every=60)

@@ -193,9 +193,9 @@ class Scheduler:
 
     def _plan(self, agenda: Agenda) -> None:
         waiting = {each.schedule for each in self._planned if each.waits}
-        planned = []
+        planned, plans = [], self._instance.part.plans
         for name, json in agenda.schedules.items():
-            if SCHEDULE_SOURCE + name in agenda.paused:
+            if SCHEDULE_SOURCE + name in agenda.paused or (plans is not None and not plans(name, agenda.ticks[name])):
                 continue
             schedule = _readable(name, json)
             if schedule is not None:

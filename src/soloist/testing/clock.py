@@ -1,6 +1,7 @@
 """The clock of the schedules, which stands still unless it is stepped; and which moment is the next at which anything is due."""
 
 import time
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
@@ -13,22 +14,48 @@ from soloist.store.agenda import SCHEDULE_SOURCE, Agenda
 
 
 class HandClock:
-    """Set by hand.
+    """Set by hand. Only schedules count whose last tick is by this clock: the server sets that of one that is new, or goes on
+    after a pause, by its own.
 
     Args:
         begin_ms: what time it is at first.
         server_ms: what time it is on the server.
+
+    Attributes:
+        is_stepping: ticks are being published.
     """
 
     def __init__(self, begin_ms: int, server_ms: int) -> None:
         self.now_ms = begin_ms
-        self.is_running = False
-        """Before the first step no schedule has a tick behind which its next one would be."""
+        self.is_stepping = False
         self._ahead_ms = server_ms - time.time() * 1000
+        self._ticks: dict[str, int] = {}
+        self._overdue: set[str] = set()
+        """Of these the next tick is offered until a run is over: it may be published at any time."""
 
     def for_schedules(self) -> float:
-        """Before it runs, so early that nothing is due."""
-        return self.now_ms if self.is_running else 0
+        return self.now_ms
+
+    def plans(self, schedule: str, last: int) -> bool:
+        """Whether its last tick is by this clock."""
+        known = self._ticks.get(schedule)
+        if known is None:
+            return False
+        return known <= last <= self.now_ms if self.is_stepping or schedule in self._overdue else last == known
+
+    def begins(self, schedules: Collection[str]) -> None:
+        """The last tick of these is now; before the generator is told."""
+        self._ticks |= dict.fromkeys(schedules, self.now_ms)
+        self._overdue -= set(schedules)
+
+    def have_come(self, agenda: Agenda) -> None:
+        """Their ticks, when a step is over."""
+        self._ticks = {name: agenda.ticks[name] for name in self._ticks if name in agenda.ticks}
+        self._overdue = {
+            name
+            for name, last in self._ticks.items()
+            if (upcoming := _upcoming(agenda.schedules[name], last, last)) is not None and upcoming <= self.now_ms
+        }
 
     def server_ms(self, at_ms: int) -> int:
         """A moment of this clock on the server's."""

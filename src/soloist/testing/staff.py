@@ -55,7 +55,9 @@ class Staff:
         for _ in range(instances):
             with self._starting:
                 part = Part(
-                    schedule_clock=self.clock.for_schedules, cadence=None if self.has_rhythm else self.polls.cadence
+                    schedule_clock=self.clock.for_schedules,
+                    plans=self.clock.plans,
+                    cadence=None if self.has_rhythm else self.polls.cadence,
                 )
                 member = Member(self._handling, self.goal, part, self.watch, self._replace_if_stuck)
                 member.start()

@@ -18,8 +18,6 @@ class Stepper:
 
     def __init__(self, system: "System") -> None:
         self._system = system
-        self._known: set[str] = set()
-        """Schedules whose first tick was set by our clock. The server sets it by its own."""
 
     @property
     def _clock(self) -> HandClock:
@@ -30,34 +28,32 @@ class Stepper:
     ) -> None:
         """See System.step."""
         target = target_ms(self._clock.now_ms, by, to)
-        self._begin(within)
-        while True:
-            agenda = self._agenda(within)
-            moments = [next_tick(agenda, self._clock.now_ms), self._next_delayed()]
-            upcoming = min(each for each in (*moments, target) if each is not None)
-            self._go_to(min(upcoming, target), agenda, within)
-            if wait_until_empty is not None and self._system.running:
-                wait_until_empty()
-            if upcoming >= target:
-                return
-
-    def _begin(self, within: float) -> None:
-        """At the first step: until now nothing was due."""
-        if not self._clock.is_running:
-            self._agenda(within)
-            self._clock.is_running = True
+        agenda = self._agenda(within)
+        self._clock.is_stepping = True
+        try:
+            while True:
+                moments = [next_tick(agenda, self._clock.now_ms), self._next_delayed(), target]
+                moment = min(each for each in moments if each is not None)
+                self._go_to(moment, agenda, within)
+                if wait_until_empty is not None and self._system.running:
+                    wait_until_empty()
+                agenda = self._agenda(within)
+                if moment >= target:
+                    break
+        finally:
+            self._clock.have_come(agenda)
+            self._clock.is_stepping = False
 
     def _agenda(self, within: float) -> Agenda:
-        """What is on it. The ticks of a schedule that is new to us begin now, by our clock."""
-        system = self._system
+        """What is on it. A schedule that is new to us, or went on after a pause, begins now, by our clock."""
+        system, clock = self._system, self._clock
         agenda = self._read(within)
-        new = agenda.schedules.keys() - self._known
+        new = [name for name, last in agenda.ticks.items() if not clock.plans(name, last)]
         if new:
-            version = retime(self._system.link, system.keys, sorted(new), self._clock.now_ms)
-            self._known |= new
+            clock.begins(new)
+            version = retime(system.link, system.keys, sorted(new), clock.now_ms)
             self._settle(version, 0, within)
             agenda = self._read(within)
-        self._known &= agenda.schedules.keys()
         return agenda
 
     def _read(self, within: float) -> Agenda:
@@ -87,10 +83,11 @@ class Stepper:
         """Wait until whoever generates has read this version of the agenda, and published all that is due by then."""
         system, looks = self._system, Looks(within)
         while system.running:
-            for member in system.running:
-                if member.is_generator:
-                    member.instance.generator.heard(max(version, member.instance.generator.settled[0]))
-                    if member.instance.generator.settled >= (version, moment):
-                        return
+            for generator in (member.instance.generator for member in system.running if member.is_generator):
+                known, published = generator.settled
+                if known >= version and published >= moment:
+                    return
+                if known < version:
+                    generator.heard(version)  # a beat would tell it, too, a little later
             if not looks.again():
                 raise system.not_so(f"the ticks of {self._clock.now} are not published after {within:g} s")
