@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Self, TypeVar
 
 import msgspec
@@ -120,9 +121,25 @@ class Message(msgspec.Struct, eq=False, gc=False):
         self.rejected = reason
 
     @classmethod
-    def fake(cls, kind: str = DEFAULT_KIND, body: Any = "", key: str = "", *, attempt: int = 1) -> Self:
-        """One made by hand, as a source would have published it: to call a handler with it in a test."""
-        return cls(pack("1-test", kind, time.time_ns() // 1_000_000, encode_body(body), key.encode()), attempt)
+    def fake(
+        cls,
+        kind: str = DEFAULT_KIND,
+        body: Any = "",
+        key: str = "",
+        *,
+        attempt: int = 1,
+        scheduled_for: float | datetime | None = None,
+    ) -> Self:
+        """One made by hand, as a source would have published it: to call a handler with it in a test.
+
+        Args:
+            scheduled_for: the tick of a schedule: a datetime with a time zone, or seconds since the epoch.
+        """
+        headers = b""
+        if scheduled_for is not None:
+            tick = scheduled_for.timestamp() if isinstance(scheduled_for, datetime) else scheduled_for
+            headers = msgspec.json.encode({"scheduled_for": round(tick * 1000)})
+        return cls(pack("1-test", kind, time.time_ns() // 1_000_000, encode_body(body), key.encode(), headers), attempt)
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         return [("id", self.id), ("kind", self.kind), ("attempt", self.attempt)]  # a Struct would show the body

@@ -5,7 +5,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
@@ -109,6 +110,17 @@ class Publishes:
         from asyncio import to_thread
 
         return await to_thread(self._publish, [_asked(each) for each in messages], "apublish_many")
+
+    @contextmanager
+    def publishing_by(self, producer: "Producer", max_body: int) -> Iterator[None]:
+        """For a while this one publishes: in tests."""
+        with self._connecting:
+            before, self._producer, self._max_body = (self._producer, self._max_body), producer, max_body
+        try:
+            yield
+        finally:
+            with self._connecting:
+                self._producer, self._max_body = before
 
     def _publish(self, asked: Sequence[Asked], call: str) -> list[str]:
         producer = self._connected(call)

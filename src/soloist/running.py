@@ -7,8 +7,8 @@ program, a thread or an event loop. Signals are the host's: only `run`, which is
 import logging
 import os
 import threading
-from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, cast
 
 from soloist.errors import ForeignData, SoloistError, Stuck, UsageError
@@ -42,6 +42,7 @@ class Runs:
         super().__init__()
         self._starting = threading.Lock()
         self._hosted: Hosted | None = None
+        self._elsewhere: Target | None = None
 
     def run(
         self,
@@ -164,10 +165,21 @@ class Runs:
         """
         from soloist.target import Purpose, meet, resolve
 
+        if self._elsewhere is not None:
+            return self._elsewhere
         if self._hosted is not None and self._hosted.is_ours:
             return self._hosted.goal
         said = _said(call, None, None, False, {})
         return meet(resolve(said, cast("App", self), needs_connection=True), purpose or Purpose.CHANGE)
+
+    @contextmanager
+    def elsewhere(self, goal: "Target") -> Iterator[None]:
+        """For a while this App is there, whatever code and environment say: in tests."""
+        before, self._elsewhere = self._elsewhere, goal
+        try:
+            yield
+        finally:
+            self._elsewhere = before
 
     def inspect(self, url: str | None = None, *, namespace: str | None = None, embedded: bool = False) -> "Snapshot":
         """What the whole system looks like at this moment: all instances, all messages, in one atomic read."""

@@ -8,7 +8,19 @@ from typing import Any
 import pytest
 
 from soloist.errors import ForeignData
-from soloist.store import agenda, archive, control, foreign, history, messages, presence, records, report, submissions
+from soloist.store import (
+    agenda,
+    archive,
+    control,
+    foreign,
+    history,
+    messages,
+    presence,
+    records,
+    rehearsal,
+    report,
+    submissions,
+)
 from soloist.store.envelope import pack
 from soloist.store.keys import OF_KIND, TYPES, Keys
 from soloist.store.messages import TurnCall, Write
@@ -22,7 +34,7 @@ from tests.store.state import dump, nothing_changes
 from tests.turns import Done
 
 THEIRS = "theirs"
-READ_ONLY = {"snapshot", "survey", "agenda", "peek", "inventory", "extract"}
+READ_ONLY = {"snapshot", "survey", "agenda", "outstanding", "peek", "inventory", "extract"}
 """They write nothing, so they may stumble anywhere."""
 
 REMOVES = "purge"
@@ -47,6 +59,11 @@ def imported(keys: Keys) -> archive.Lines:
     return lines
 
 
+LATER = submissions.SubmitCall(
+    1, {"default": [pack("1-bob", "default", 1, b"x")]}, [submissions.SpecialMessage(1, delay_ms=60_000)]
+)
+
+
 class Stage:
     """A namespace at work, in which every script has something to write; and its next call, not yet made."""
 
@@ -64,7 +81,9 @@ class Stage:
         store.link.command("HSET", store.keys.tracked, self.claimed[0], "unique default a")
         store.link.command("HSET", store.keys.unique, "default a", self.claimed[0])
         agenda.put_schedule(store.link, store.keys, "nightly", b'{"every_ms": 5}')
-        submissions.enlist(store.link, store.keys, "eve", "")
+        for producer in ("eve", "bob"):
+            submissions.enlist(store.link, store.keys, producer, "")
+        submissions.submit(store.link, store.keys, "bob", 100, LATER)
         self.empty = Keys(f"{store.keys.namespace}}}:empty{{")  # under the same name, so that it is looked at, too
         store.link.command("HSET", store.keys.meta, "import", "digest", "lines", 0)
         self.gone.next(want=2)
@@ -73,6 +92,7 @@ class Stage:
         self.other_drainer.marked_for(1)  # any call of its own clears the mark: the first thing that is written
         self.gone.lease_ended()
         self.generator.becomes_judge()
+        self.handler.subscribed_for(5)
         self.failures = [(each.id, each.failed_us) for each in chain(*records.pages(store.link, store.keys))]
 
     def calls(self) -> dict[str, Callable[[], object]]:
@@ -106,6 +126,9 @@ class Stage:
             "restore": lambda: archive.restore(link, keys, "digest", imported(keys)),
             "handover": lambda: control.handover(link, keys),
             "sample": lambda: history.sample(link, keys, generator.id, term, ["default"]),
+            "elapse": lambda: rehearsal.elapse(link, keys, ["default"], 5),
+            "vouch": lambda: rehearsal.vouch(link, keys, handler.id, 5),
+            "retime": lambda: rehearsal.retime(link, keys, ["nightly"], 5),
             "report": lambda: report.report(link, keys, generator.id, 1, "{}"),
         }
 

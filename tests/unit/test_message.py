@@ -1,5 +1,6 @@
 """message.py: what a handler is given, and what a source may return."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -148,3 +149,12 @@ def test_a_message_made_by_hand_is_what_a_source_would_have_published() -> None:
     assert made.json(Order) == Order(7, "tea")
     plain = Message.fake("note", "as it is")
     assert (plain.data, plain.key, plain.attempt) == (b"as it is", plain.id, 1)
+
+
+@pytest.mark.parametrize(
+    "given", [1_795_000_000.25, datetime(2026, 11, 18, 11, 6, 40, 250_000, tzinfo=UTC)], ids=["seconds", "datetime"]
+)
+def test_a_message_made_by_hand_may_be_of_a_schedule(given: float | datetime) -> None:
+    """Of a tick, as the handler sees it; else of none."""
+    assert Message.fake("nightly", scheduled_for=given).scheduled_for == 1_795_000_000.25
+    assert Message.fake("nightly").scheduled_for is None

@@ -69,6 +69,19 @@ class Generator:
         """A beat told which version of the agenda there is."""
         self._scheduler.heard(agenda)
 
+    def look_up(self) -> None:
+        """The clock of the schedules was set."""
+        self._scheduler.look_up()
+
+    @property
+    def settled(self) -> tuple[int, int]:
+        """See Scheduler."""
+        return self._scheduler.settled
+
+    @property
+    def has_ticks_waiting(self) -> bool:
+        return self._scheduler.has_ticks_waiting
+
     def stop(self, within: float) -> bool:
         """Publish no more; True if the call in hand is known."""
         for actor in self._actors:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from soloist.app import App
+from soloist.declared import DeclaredSource
 from soloist.errors import Defect, SoloistError, Unavailable
 from soloist.events import Events
+from soloist.runtime.cadence import Cadence
 from soloist.runtime.clock import ServerClock
 from soloist.runtime.election import Consequence, consequence
 from soloist.runtime.generator import Generator
@@ -48,11 +50,15 @@ class Part:
         may_generate: False for one that only handles.
         until: the generator stops at this sequence number.
         schedule_clock: what time it is for schedules, ms; None: the server's.
+        plans: whether a schedule is on, by its name and last tick; None: each is.
+        cadence: when a source is called, by it and its last tick; None: every so often, as it says.
     """
 
     may_generate: bool = True
     until: int | None = None
     schedule_clock: Callable[[], float] | None = None
+    plans: Callable[[str, int], bool] | None = None
+    cadence: Callable[[DeclaredSource, int | None], Cadence] | None = None
 
 
 class Instance:
@@ -68,7 +74,7 @@ class Instance:
         self.events = events
         self.outage = Outage()
         self.clock = ServerClock()
-        self._part = part or Part()
+        self.part = part or Part()
         self.loop = Loop()
         self._lifespan = Lifespan(app.lifespan, self.loop)
         self.ctx: Any = None
@@ -101,7 +107,7 @@ class Instance:
     def may_generate(self) -> bool:
         term = self._term
         resigns = self._quiet or (term is not None and term.given_up)
-        willing = self._part.may_generate and not resigns
+        willing = self.part.may_generate and not resigns
         return willing and time.monotonic() >= self._stands_back_until and not self.generator.is_caught
 
     @property
@@ -136,7 +142,7 @@ class Instance:
 
     def schedule_ms(self) -> int:
         """What time it is for schedules."""
-        return int((self._part.schedule_clock or self.clock.now_ms)())
+        return int((self.part.schedule_clock or self.clock.now_ms)())
 
     # life
 
@@ -147,13 +153,13 @@ class Instance:
             self.ctx = self._lifespan.enter()
             self.incarnation = self._join(0)
         except BaseException:
-            self._end_lifespan()
+            self.end_lifespan()
             self._control.close()
             raise
         # kill point: joined, no heart yet
         self.events.joined(self.incarnation.number, self.incarnation.id)
         self.handler = Handler(self, self.app.handlers)
-        self.generator = Generator(self, self.app.sources, self.app.jobs, self._part.until)
+        self.generator = Generator(self, self.app.sources, self.app.jobs, self.part.until)
         self.heart = Heart(self, self.guard)
         self._reporter = Reporter(self)
         self.handler.start()
@@ -189,7 +195,21 @@ class Instance:
         # kill point: left, still running
         self.events.tell("left")
         self._hang_up(self.settings.call_timeout)
-        self._end_lifespan()
+        self.end_lifespan()
+
+    def abandon(self) -> None:
+        """Its plug was pulled, as if its process were dead: end its threads without a word. What is in the user's code goes
+        on, and counts for nothing; its lifespan is left alone.
+        """
+        self._quiet = True
+        self._stop_by = time.monotonic()
+        self._stop_requested.set()
+        self._end_term()
+        self.generator.stop(0)
+        self.handler.stop(0)
+        self.heart.stop()
+        self.incarnation.over = True
+        self._hang_up(self.settings.call_timeout)
 
     def _hang_up(self, within: float) -> None:
         """Leave no connection to the garbage collector: the process may live on, and the server counts them."""
@@ -199,7 +219,7 @@ class Instance:
         self._asking.close()
         self._control.close()
 
-    def _end_lifespan(self) -> None:
+    def end_lifespan(self) -> None:
         self.loop.cancel(self.settings.call_timeout)  # a source that still runs must not meet what is closed
         left = self.settings.stop_timeout if self._stop_by is None else self._stop_by - time.monotonic()
         self._lifespan.leave(max(left, CLOSING))

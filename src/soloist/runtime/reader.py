@@ -107,7 +107,7 @@ class Reader:
 
     def _read_in(self, term: PlayedTerm) -> None:
         instance, declared = self._instance, self.declared
-        cadence = Cadence(declared.every * 1000, term.ticks.get(self.name), instance.clock.now_ms(), time.monotonic())
+        cadence = self._cadence(term)
         course = Course(declared, term, instance.ctx, instance.loop, instance.settings.max_body)
         not_before = 0.0
         try:
@@ -130,6 +130,12 @@ class Reader:
                     cadence.done(time.monotonic())
         finally:
             self._close(course, term)
+
+    def _cadence(self, term: PlayedTerm) -> Cadence:
+        instance, declared, last = self._instance, self.declared, term.ticks.get(self.name)
+        if instance.part.cadence is not None:
+            return instance.part.cadence(declared, last)
+        return Cadence(declared.every * 1000, last, instance.clock.now_ms(), time.monotonic())
 
     def _wait_until_due(self, term: PlayedTerm, cadence: Cadence, not_before: float) -> bool:
         """False if the term is over. Ticks that pass while it may not come are not made up for."""

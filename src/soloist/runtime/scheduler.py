@@ -76,6 +76,9 @@ class Scheduler:
 
     Args:
         declared: what the App's code schedules.
+
+    Attributes:
+        settled: the version of the agenda, and the moment (ms), up to which all that was due was published, or offered.
     """
 
     def __init__(self, instance: "Instance", declared: Mapping[str, Schedule], sender: Sender) -> None:
@@ -91,7 +94,9 @@ class Scheduler:
         """The version of the agenda that a beat told last, and the one that is planned."""
         self._known = -1
         self._stopping = False
+        self._woken = False
         self._planned: list[Planned] = []
+        self.settled = (-1, 0)
         self.thread = threading.Thread(target=instance.guard(self._run), name="schedules", daemon=True)
 
     def begin(self, term: PlayedTerm) -> None:
@@ -106,6 +111,17 @@ class Scheduler:
             with self._changed:
                 self._heard = version
                 self._changed.notify_all()
+
+    def look_up(self) -> None:
+        """Its clock was set: something may be due."""
+        with self._changed:
+            self._woken = True
+            self._changed.notify_all()
+
+    @property
+    def has_ticks_waiting(self) -> bool:
+        """Whether a tick was offered, and a run was not over, or there was no room."""
+        return any(plan.waits for plan in self._planned)
 
     def stop(self) -> None:
         """Publish no more."""
@@ -130,7 +146,7 @@ class Scheduler:
         return term.is_over or self._stopping or self._next is not None
 
     def _keep(self, term: PlayedTerm) -> None:
-        self._known = -1
+        self._known, self.settled = -1, (-1, 0)
         while not self._is_over(term):
             if self._known != self._heard:
                 heard, agenda = self._heard, self._read(term)
@@ -142,9 +158,13 @@ class Scheduler:
                     self._known = agenda.version
                     if self._heard == heard:
                         self._heard = agenda.version  # nobody has told of a newer one meanwhile
-            wait = self._publish_due(term)
+            self._woken = False  # before it looks at the clock: who sets that wakes afterwards
+            now_ms = self._now_ms()
+            wait = self._publish_due(term, now_ms)
+            if not self._is_over(term):
+                self.settled = (self._known, now_ms)
             with self._changed:
-                self._changed.wait_for(lambda: self._is_over(term) or self._known != self._heard, timeout=wait)
+                self._changed.wait_for(lambda: self._woken or self._is_over(term) or self._known != self._heard, wait)
 
     # the agenda
 
@@ -173,9 +193,9 @@ class Scheduler:
 
     def _plan(self, agenda: Agenda) -> None:
         waiting = {each.schedule for each in self._planned if each.waits}
-        planned = []
+        planned, plans = [], self._instance.part.plans
         for name, json in agenda.schedules.items():
-            if SCHEDULE_SOURCE + name in agenda.paused:
+            if SCHEDULE_SOURCE + name in agenda.paused or (plans is not None and not plans(name, agenda.ticks[name])):
                 continue
             schedule = _readable(name, json)
             if schedule is not None:
@@ -186,9 +206,9 @@ class Scheduler:
 
     # ticks
 
-    def _publish_due(self, term: PlayedTerm) -> float:
+    def _publish_due(self, term: PlayedTerm, now_ms: int) -> float:
         """All that is due; answers how many seconds to wait for the next."""
-        earliest = self._now_ms() + 1000 * LONGEST_WAIT
+        earliest = now_ms + 1000 * LONGEST_WAIT
         for plan in self._planned:
             while plan.upcoming is not None and plan.upcoming <= self._now_ms() and not self._is_over(term):
                 if not self._publish_next(term, plan):

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import hiredis
 from redis import exceptions
+from redis.connection import Connection
 from redis.exceptions import NoScriptError, RedisError
 
 from soloist.errors import EmbeddedServerError, Unavailable
@@ -104,10 +105,7 @@ class Link:
     def interrupt(self) -> None:
         """End, from another thread, a call that waits: its connection may have died in silence. The next makes a new one."""
         self._was_interrupted = True
-        socket = getattr(self._connection, "_sock", None)
-        if socket is not None:
-            with suppress(OSError):
-                socket.shutdown(SHUT_RDWR)
+        shut(self._connection)
 
     def take_interruption(self) -> bool:
         """Whether it was interrupted since the last time this was asked: a failure then says nothing of the server."""
@@ -163,14 +161,14 @@ class Link:
     def _connect(self) -> None:
         try:
             with gate.connecting():
-                self._connection.connect()
+                self._server.connect(self._connection)
         except exceptions.ConnectionError as error:
             # Refused, or a password that is not its any more: the embedded server was started anew, or is gone.
             if isinstance(error, exceptions.BusyLoadingError) or not self._recovered():
                 raise
             self._connection = self._server.connection(self._timeout)
             with gate.connecting():
-                self._connection.connect()
+                self._server.connect(self._connection)
         self._open = True
 
     def _recovered(self) -> bool:
@@ -178,3 +176,11 @@ class Link:
             return self._server.recover()
         except EmbeddedServerError as error:
             raise Unavailable(str(error)) from error
+
+
+def shut(connection: Connection) -> None:
+    """End a connection from another thread: whoever waits for something on it is told that it broke."""
+    socket = getattr(connection, "_sock", None)
+    if socket is not None:
+        with suppress(OSError):
+            socket.shutdown(SHUT_RDWR)

@@ -115,6 +115,10 @@ class Server:
         made: Connection = self._kind(**options)
         return made
 
+    def connect(self, connection: Connection) -> None:
+        """Make one of its connections."""
+        connection.connect()
+
     def recover(self) -> bool:
         """Bring the server back if that is in our hands; True if a new attempt is worth it."""
         if self._recover is None:

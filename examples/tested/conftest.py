@@ -1,0 +1,3 @@
+from soloist.testing.pytest import soloist
+
+__all__ = ["soloist"]
