@@ -87,11 +87,12 @@ class Script:
 
     @property
     def key_tail_numbers(self) -> set[int]:
-        """The first position of the tail of KEYS, where the body says it."""
+        """The first position of the tail of KEYS, where the body says it, or the block."""
         said = re.findall(r"\bkind_lists\((\w+),", self.body)
         numbers = {int(number) for number in said if number.isdigit()}
         for name in set(said) - {str(number) for number in numbers}:
             numbers.update(int(first) for first in re.findall(rf"local {name}\b[^=\n]*= (\d+)", self.body))
+        numbers.update(int(first) for first in re.findall(r"\bunpack\(KEYS, (\d+)\)", "\n".join(self.block)))
         return numbers
 
     @property

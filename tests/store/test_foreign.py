@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from soloist.errors import ForeignData
-from soloist.store import agenda, control, foreign, history, messages, presence, records, report, submissions
+from soloist.store import agenda, control, foreign, history, messages, presence, records, report, sending, submissions
 from soloist.store.envelope import pack
 from soloist.store.keys import OF_KIND, TYPES, Keys
 from soloist.store.messages import TurnCall, Write
@@ -92,10 +92,17 @@ class Stage:
             "submit": lambda: submissions.submit(link, keys, "eve", 1000, SUBMISSION),
             "schedule": lambda: agenda.put_schedule(link, keys, "nightly", b'{"every_ms": 6}'),
             "declare": lambda: agenda.declare(link, keys, generator.id, term, {"hourly": b'{"origin": "code"}'}),
+            "send": lambda: sending.send(link, keys, generator.id, settings, self.due(keys.base + "celery", term)),
             "handover": lambda: control.handover(link, keys),
             "sample": lambda: history.sample(link, keys, generator.id, term, ["default"]),
             "report": lambda: report.report(link, keys, generator.id, 1, "{}"),
         }
+
+    def due(self, queue: str, term: int) -> sending.SendCall:
+        """What a beat of Celery would send."""
+        agenda_read = agenda.read_agenda(self.store.link, self.store.keys).version
+        post = sending.Post([(queue, "one"), (queue, "two")])
+        return sending.SendCall(term, self.generator.call + 1, agenda_read, "nightly", 500, 1, post)
 
 
 @pytest.fixture

@@ -1,0 +1,84 @@
+"""A beat as an instance of soloist: joins, is elected, takes over, leaves. It has neither sources nor handlers."""
+
+import logging
+import threading
+
+from soloist.app import App
+from soloist.celery.conf import Configuration
+from soloist.errors import UnfitServer
+from soloist.events import Event, Events
+from soloist.runtime.incarnation import Incarnation
+from soloist.runtime.instance import Instance
+from soloist.runtime.played_term import PlayedTerm
+from soloist.store.fitness import Severity, static_findings
+from soloist.store.presence import Heard
+from soloist.store.server import Server
+from soloist.target import Purpose, Target, meet
+
+log = logging.getLogger("soloist")
+
+
+class Beats(App):
+    """The App of all beats of one Celery app. Its schedules come from there."""
+
+    def check(self) -> None:
+        """There is nothing to look at."""
+
+
+class Member(Instance):
+    """One beat among the others.
+
+    Attributes:
+        stirred: something has happened for which the beat should not go on sleeping: it was elected, it is no longer, or
+            the agenda has changed.
+        agenda: the version of the agenda that the last beat of the heart was told.
+    """
+
+    def __init__(self, server: Server, configuration: Configuration) -> None:
+        app, namespace = Beats(configuration.name), configuration.namespace
+        super().__init__(app, server, namespace, configuration.settings, Events(_told))
+        self.stirred = threading.Event()
+        self.agenda = 0
+
+    @property
+    def term(self) -> PlayedTerm | None:
+        """The term that it plays."""
+        return self._term
+
+    def heard(self, heard: Heard, incarnation: Incarnation, played: int, sent: float) -> None:
+        before = self._term
+        super().heard(heard, incarnation, played, sent)
+        if self._term is not before or heard.agenda != self.agenda:
+            self.agenda = heard.agenda
+            self.stirred.set()
+
+    def ask_to_stop(self) -> None:
+        super().ask_to_stop()
+        self.stirred.set()
+
+
+def join(server: Server, configuration: Configuration) -> Member:
+    """Meet the server and take a place.
+
+    Raises:
+        Unavailable: not now; it may be tried again.
+        SoloistError: not at all.
+    """
+    goal = meet(Target(server, configuration.namespace, configuration.settings, embedded=False), Purpose.CHANGE)
+    if goal.about.get("redis_mode") == "cluster":
+        raise UnfitServer(
+            f"{server} is a node of a Cluster, which is not supported: what is decided there could not be written together "
+            f"with Celery's queues. Name a single server."
+        )
+    for finding in static_findings(goal.about):
+        if finding.severity is not Severity.OK:
+            log.warning("server.%s says=%r remedy=%r", finding.what, finding.says, finding.remedy)
+    member = Member(server, configuration)
+    member.start()
+    return member
+
+
+def _told(event: Event) -> None:
+    if event.event != "generated":
+        fields = "".join(f" {name}={value!r}" for name, value in event.fields.items())
+        log.info("beat.%s number=%d instance=%s%s", event.event, event.number, event.instance, fields)
