@@ -5,7 +5,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 
 from soloist.celery.member import Member
-from soloist.errors import Unavailable
+from soloist.errors import Denied, Unavailable
 from soloist.runtime.patience import Patience
 from soloist.runtime.played_term import PlayedTerm
 from soloist.store.link import Link
@@ -57,10 +57,10 @@ class Courier:
                 # Also of one whose outcome was unknown: the version never comes again, so a late copy is answered the same.
                 self._patience.well()
                 return Outcome.CHANGED
-            except Undeliverable:
+            except (Undeliverable, Denied) as error:
                 self._patience.well()
                 if is_known:
-                    raise
+                    raise Undeliverable(str(error)) from None
                 # A late copy may still arrive, and be delivered by then: nothing else may have its number.
                 term.wait_until_over(UNDELIVERABLE_WAIT)
             except Unavailable as error:

@@ -7,6 +7,7 @@ from soloist.app import App
 from soloist.celery.conf import Configuration
 from soloist.errors import UnfitServer
 from soloist.events import Event, Events
+from soloist.runtime.generator import Generator
 from soloist.runtime.incarnation import Incarnation
 from soloist.runtime.instance import Instance
 from soloist.runtime.played_term import PlayedTerm
@@ -23,6 +24,33 @@ class Beats(App):
 
     def check(self) -> None:
         """There is nothing to look at."""
+
+
+class Silent(Generator):
+    """Publishes nothing by itself, and so needs no threads: a beat sends from Celery's own loop."""
+
+    def __init__(self) -> None:
+        self.readers = []
+
+    @property
+    def threads(self) -> list[threading.Thread]:
+        return []
+
+    def start(self) -> None:
+        """There is nothing to start."""
+
+    def begin(self, term: PlayedTerm) -> None:
+        """Celery's loop sees the term by itself."""
+
+    def heard(self, agenda: int) -> None:
+        """It sees this, too."""
+
+    def stop(self, within: float) -> bool:  # noqa: ARG002 - nothing is waited for
+        """Celery's loop is over already."""
+        return True
+
+    def hang_up(self, within: float = 0.0) -> None:
+        """It has no connection."""
 
 
 class Member(Instance):
@@ -44,6 +72,9 @@ class Member(Instance):
     def term(self) -> PlayedTerm | None:
         """The term that it plays."""
         return self._term
+
+    def _new_generator(self) -> Generator:
+        return Silent()
 
     def heard(self, heard: Heard, incarnation: Incarnation, played: int, sent: float) -> None:
         before = self._term

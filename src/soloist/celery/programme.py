@@ -12,8 +12,8 @@ from soloist.runtime.played_term import PlayedTerm
 from soloist.store.agenda import SCHEDULE_SOURCE, Agenda, declare, read_agenda
 from soloist.store.sending import Post
 
-GRACE_MS = 1000
-"""Behind the lease: a tick that is late through a takeover was not missed."""
+GRACE_MS = 5000
+"""By which a tick may be late, and is not missed: as long as a takeover takes, and a bad one. At least two leases."""
 
 
 class Programme:
@@ -52,7 +52,7 @@ class Programme:
             return False
         agenda = found[-1]
         self.agenda = self._member.agenda = agenda.version
-        grace_ms = self._member.settings.lease_ms + GRACE_MS
+        grace_ms = max(GRACE_MS, 2 * self._member.settings.lease_ms)
         all_of_them = {name: entry_of(json, self._scheduler, grace_ms) for name, json in agenda.schedules.items()}
         all_of_them |= configured
         playing = {
