@@ -25,7 +25,11 @@ def server_of(app: Any) -> Server:
         raise UsageError(
             "task_always_eager is on: nothing would be sent, each beat would run the tasks itself. Turn it off."
         )
-    connection = app.connection_for_write()
+    try:
+        connection = app.connection_for_write()
+    except (ImportError, KeyError) as error:  # a transport that is not installed, or that nobody knows
+        transport = str(app.conf.broker_write_url).partition(":")[0]
+        raise UsageError(_not_redis(transport)) from error
     _refuse_transport(connection)
     if len(set(connection.alt)) > 1:
         raise UsageError(
@@ -52,7 +56,11 @@ def _refuse_transport(connection: Any) -> None:
         raise UsageError(
             f"the broker is watched over by Sentinels, which is not supported yet. {NEEDS}: name a single server. {OTHERWISE}"
         )
-    raise UsageError(f"the broker's transport is {name}, not Redis. {NEEDS} (broker_url = 'redis://…'). {OTHERWISE}")
+    raise UsageError(_not_redis(str(name)))
+
+
+def _not_redis(transport: str) -> str:
+    return f"the broker's transport is {transport}, not Redis. {NEEDS} (broker_url = 'redis://…'). {OTHERWISE}"
 
 
 def _url(connection: Any) -> str:

@@ -234,7 +234,8 @@ def _in_words() -> Iterator[None]:
     try:
         yield
     except SoloistError as error:
-        sys.stderr.write(f"soloist: {error}\n")
+        here = " (Here: soloist_namespace and broker_url, in Celery's configuration.)" if " --" in str(error) else ""
+        sys.stderr.write(f"soloist: {error}{here}\n")  # which Celery may have redirected to its log
         raise SystemExit(error.exit_code) from None
 
 
