@@ -69,8 +69,9 @@ def _url(connection: Any) -> str:
         parts = urlsplit(connection.hostname)
         options = dict(parse_qsl(parts.query))
         db = str(options.pop("virtual_host", connection.virtual_host) or 0).strip("/") or "0"
-        login = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
-        return f"unix://{login}/{parts.netloc.rpartition('@')[2]}{parts.path}?db={db}".replace("///", "//", 1)
+        login, at, host = parts.netloc.rpartition("@")
+        path = f"/{host}{parts.path}" if host else parts.path
+        return f"unix://{login}{at}{path}?db={db}"
     login = ""
     if connection.password:
         login = f"{quote(connection.userid or '', safe='')}:{quote(connection.password, safe='')}@"

@@ -34,13 +34,13 @@ def configuration_of(app: Any) -> Configuration:
     Raises:
         UsageError: a setting that is not known, or not possible.
     """
-    given = {name: app.conf[name] for name in _names(app.conf) if app.conf[name] is not None}
-    for name in given:
+    for name in _names(app.conf):
         if name not in KNOWN:
             meant = "".join(f"Did you mean {each}? " for each in difflib.get_close_matches(name, KNOWN, n=1))
             raise UsageError(
                 f"Celery's configuration: there is no setting {name}. {meant}Known are {', '.join(KNOWN)}."
             )
+    given = {name: value for name in KNOWN if (value := app.conf.get(name)) is not None}
     times = {name: check(name, given[PREFIX + name], PREFIX + name) for name in TIMES if PREFIX + name in given}
     if "lease" in times:
         # A beat holds nothing that others would wait for: there is no reason to have to name both.
@@ -51,8 +51,10 @@ def configuration_of(app: Any) -> Configuration:
     )
 
 
-def _names(conf: Any) -> set[str]:
-    return {str(name) for name in conf if str(name).startswith(PREFIX)}
+def _names(conf: Any) -> list[str]:
+    """Those that begin like ours; with a prefix of the user's own (CELERY_SOLOIST_LEASE) they are written in capitals."""
+    names = {str(name).removeprefix(conf.prefix or "").lower() for name in conf}
+    return sorted(name for name in names if name.startswith(PREFIX))
 
 
 def _name_of(app: Any) -> str:

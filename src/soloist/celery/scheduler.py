@@ -162,7 +162,7 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # Celery has no types
             return
         post, settle = self._outbox.take()
         if not post.pushes and not post.broadcasts:
-            log.warning("%s was not sent over the scheduler's own connection: that send is not fenced", entry.name)
+            log.warning("%s reached no queue: none is bound there, or its task is sent by other means", entry.name)
         self._deliver(entry, post, settle)
 
     def apply_async(self, entry: Any, producer: Any = None, advance: bool = True, **kwargs: Any) -> Any:
@@ -209,7 +209,8 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # Celery has no types
     @cached_property
     def connection(self) -> Any:
         made = self.app.connection_for_write()
-        made.transport_cls = catching(self._outbox)
+        exchanges = [queue.exchange for queue in self.app.amqp.queues.values()]
+        made.transport_cls = catching(self._outbox, {exchange.name: exchange.type for exchange in exchanges})
         return made
 
     def close(self) -> None:

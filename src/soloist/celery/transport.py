@@ -4,7 +4,7 @@ writes them on paper.
 Only the scheduler's own connection is of this transport; whatever else a process publishes goes its usual way.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -89,8 +89,13 @@ class Paper:
         """Nothing was opened."""
 
 
-def catching(outbox: Outbox) -> type:
-    """A transport that writes what it publishes into this outbox."""
+def catching(outbox: Outbox, exchanges: Mapping[str, str]) -> type:
+    """A transport that writes what it publishes into this outbox.
+
+    Args:
+        exchanges: name to type of those that the app's queues have. kombu knows only those that were declared over the same
+            connection, takes any other for a direct one, and the message for one that nobody wants.
+    """
 
     class Channel(redis.Channel):
         paper: Paper | None = None
@@ -104,6 +109,9 @@ def catching(outbox: Outbox) -> type:
                 self.paper = None
             outbox.add(paper)  # whole: kombu repeats a publication that fails half-way
             return done
+
+        def typeof(self, exchange: str, default: str = "direct") -> Any:
+            return super().typeof(exchange, exchanges.get(exchange, default))  # type: ignore[no-untyped-call]  # kombu's
 
         @contextmanager
         def conn_or_acquire(self, client: Any = None) -> Iterator[Any]:
