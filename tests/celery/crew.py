@@ -53,6 +53,7 @@ class Project:
     Args:
         conf: settings of Celery's beside those that keep tests apart.
         schedule: name to seconds.
+        scheduler: that of its beats.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Project:
         *,
         conf: Mapping[str, Any] | None = None,
         schedule: Mapping[str, float] | None = None,
+        scheduler: str = "soloist",
     ) -> None:
         self.url = url
         self.namespace = namespace
@@ -75,6 +77,7 @@ class Project:
             **(conf or {}),
         }
         self.schedule = {"often": EVERY} if schedule is None else schedule
+        self.scheduler = scheduler
         self.beats: list[Beat] = []
         self._workers: list[subprocess.Popen[str]] = []
         self.keys = Keys(namespace)
@@ -103,7 +106,7 @@ class Project:
         log = self.folder / f"beat-{len(self.beats)}.log"
         with log.open("wb") as into:
             process = subprocess.Popen(
-                [*program, "-A", "tests.celery.project", "beat", "-S", "soloist", "-l", "INFO"],
+                [*program, "-A", "tests.celery.project", "beat", "-S", self.scheduler, "-l", "INFO"],
                 stdout=into,
                 stderr=into,
                 text=True,

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -180,6 +181,36 @@ def test_the_term_can_be_handed_over(stage: Stage, caplog: pytest.LogCaptureFixt
     before = len(stage.sent())
     stage.drive(second, lambda: len(stage.sent()) > before, "it sends")
     stage.drive(first, lambda: not first.schedule, "the first follows")
+
+
+def test_a_beat_that_hangs_while_composing_leaves_the_part_to_another(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arguments may be functions of the user's, and its heart goes on beating. What it sends in the end is not accepted."""
+    monkeypatch.setattr("soloist.celery.member.COMPOSING", 0.2)
+    hanging, hangs = threading.Event(), threading.Event()
+
+    def argument() -> str:
+        if threading.current_thread().name == "first" and stage.sent():
+            hangs.set()
+            hanging.wait(60)
+        return threading.current_thread().name
+
+    entry = {**OFTEN, "args": [BeatLazyFunc(argument)]}
+    first, second = stage.scheduler(often=entry), stage.scheduler(often=entry)
+    driving = threading.Thread(target=lambda: stage.drive(first, hanging.is_set, "the end"), name="first")
+    driving.start()
+    assert hangs.wait(30)
+
+    stage.drive(second, lambda: second.schedule, "the second leads")
+    before = len(stage.sent())
+    stage.drive(second, lambda: len(stage.sent()) >= before + 3, "it sends")
+    hanging.set()
+    driving.join()
+
+    senders = [message["headers"]["argsrepr"] for message in stage.sent()]
+    assert senders == sorted(senders, reverse=True), "the one that hung sent no more"
+    assert {*senders[-3:]} == {"['MainThread']"}
 
 
 def test_a_beat_that_is_forgotten_is_reborn(stage: Stage) -> None:

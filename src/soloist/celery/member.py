@@ -2,9 +2,11 @@
 
 import logging
 import threading
+import time
 
 from soloist.app import App
 from soloist.celery.conf import Configuration
+from soloist.durations import duration
 from soloist.errors import UnfitServer
 from soloist.events import Event, Events
 from soloist.runtime.generator import Generator
@@ -26,11 +28,31 @@ class Beats(App):
         """There is nothing to look at."""
 
 
-class Silent(Generator):
-    """Publishes nothing by itself, and so needs no threads: a beat sends from Celery's own loop."""
+COMPOSING = 30.0
+"""Seconds that Celery may take to compose a message: arguments may be functions, and one that hangs must not keep the term."""
+
+
+class Composing(Generator):
+    """Publishes nothing by itself, and so needs no threads: a beat sends from Celery's own loop. What hangs there is told
+    like a source in trouble: the part is left to another.
+
+    Attributes:
+        since: since when a message is being composed (monotonic); None: none is.
+    """
 
     def __init__(self) -> None:
         self.readers = []
+        self.since: float | None = None
+
+    @property
+    def is_caught(self) -> bool:
+        return self.unfit is not None
+
+    @property
+    def unfit(self) -> str | None:
+        since = self.since
+        lasts = 0.0 if since is None else time.monotonic() - since
+        return f"a message has been composed for {duration(lasts * 1000)}" if lasts > COMPOSING else None
 
     @property
     def threads(self) -> list[threading.Thread]:
@@ -59,6 +81,7 @@ class Member(Instance):
     Attributes:
         stirred: something has happened for which the beat should not go on sleeping: it was elected, it is no longer, or
             the agenda has changed.
+        composing: what Celery's loop is at.
         agenda: the version of the agenda that the last beat of the heart was told.
     """
 
@@ -66,6 +89,7 @@ class Member(Instance):
         app, namespace = Beats(configuration.name), configuration.namespace
         super().__init__(app, server, namespace, configuration.settings, Events(_told))
         self.stirred = threading.Event()
+        self.composing = Composing()
         self.agenda = 0
 
     @property
@@ -74,7 +98,7 @@ class Member(Instance):
         return self._term
 
     def _new_generator(self) -> Generator:
-        return Silent()
+        return self.composing
 
     def heard(self, heard: Heard, incarnation: Incarnation, played: int, sent: float) -> None:
         before = self._term

@@ -2,6 +2,7 @@
 
 import copy
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -27,6 +28,9 @@ LOOK = 1.0
 
 AGAIN = 1.0
 """Seconds between attempts at what the broker does not let us do now."""
+
+ANSWERS_WITHIN = 5.0
+"""Seconds for what kombu itself asks the broker (which queues are bound), unless the app says otherwise."""
 
 TICK_HEADER = "soloist_tick"
 """Of each message: when the tick was due, in UTC. The same tick has the same, whoever sends it."""
@@ -149,9 +153,9 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # Celery has no types
 
     def apply_entry(self, entry: Any, producer: Any = None) -> None:
         log.info("Scheduler: Sending due task %s (%s)", entry.name, entry.task)
-        self._outbox.clear()
         try:
-            self.apply_async(entry, producer=producer, advance=False)
+            with self._composing():
+                self.apply_async(entry, producer=producer, advance=False)
         except beat.SchedulingError as error:
             self._outbox.clear()
             if _is_connection_lost(error, self.connection):
@@ -164,6 +168,16 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # Celery has no types
         if not post.pushes and not post.broadcasts:
             log.warning("%s reached no queue: none is bound there, or its task is sent by other means", entry.name)
         self._deliver(entry, post, settle)
+
+    @contextmanager
+    def _composing(self) -> Iterator[None]:
+        assert self._member is not None
+        self._outbox.clear()
+        self._member.composing.since = time.monotonic()
+        try:
+            yield
+        finally:
+            self._member.composing.since = None
 
     def apply_async(self, entry: Any, producer: Any = None, advance: bool = True, **kwargs: Any) -> Any:
         """Have Celery compose the message, which comes into the outbox."""
@@ -209,6 +223,9 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # Celery has no types
     @cached_property
     def connection(self) -> Any:
         made = self.app.connection_for_write()
+        # Else a connection that is dead and does not say so would hold up all entries for half a minute.
+        limits = {"socket_timeout": ANSWERS_WITHIN, "socket_connect_timeout": ANSWERS_WITHIN}
+        made.transport_options = {**limits, **made.transport_options}
         exchanges = [queue.exchange for queue in self.app.amqp.queues.values()]
         made.transport_cls = catching(self._outbox, {exchange.name: exchange.type for exchange in exchanges})
         return made
