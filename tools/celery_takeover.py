@@ -9,7 +9,8 @@ noted with the time, the tick and the process that sent it.
 
     takeover   kill -9 of the beat that sends, until another sends (at its tick, if that is later)
     freeze     SIGSTOP of the beat that sends until another has sent, then SIGCONT: what the woken one sends then
-    at_send    the same, but ours alone: frozen between its clock check and its send
+    at_send    the same at the worst moment, between the look whether it may send and the send: ours is frozen there; of
+               redbeat the send is held on its way by a proxy, and then let go
     steady     kills and freezes by turns for so many minutes: no tick twice, and how many are missing
 
 Redbeat is measured with a lock of 5 s (and a loop of 1 s), and as it is installed. Its messages do not carry their ticks,
@@ -35,6 +36,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from soloist.chaos.faults import Delay
+from soloist.chaos.proxy import FaultProxy
 from soloist.lab.probe import Probe
 from soloist.store.link import Link
 from soloist.store.server import Server
@@ -147,6 +150,11 @@ class Bench:
         places = self.project.link.command("HVALS", self.project.keys.line)
         return len(places) == 2 and all(place.endswith(b" 1") for place in places)
 
+    def due_behind(self, at: float) -> float:
+        """When the first tick behind this moment is due, by what came before it."""
+        last = max((each for each in self.sink.sent.copy() if each.at < at), key=lambda each: each.at)
+        return max(at, (last.tick or last.at) + EVERY * 1000)
+
     def first_of_another(self, than: Beat, since: float, within: float) -> Sent | None:
         """The first message of another beat; None if there is none in time."""
 
@@ -181,7 +189,7 @@ def takeover(bench: Bench, kills: int, patience: float) -> dict[str, Any]:
         if sent is None:
             never += 1
         elif bench.probe.was_calm_since(begun):
-            samples.append(sent.at - max(at, sent.tick or at))
+            samples.append(sent.at - bench.due_behind(at))
         else:
             retaken += 1
         bench.start()
@@ -205,7 +213,7 @@ def freeze(bench: Bench, freezes: int, patience: float) -> dict[str, Any]:
         if sent is None:
             never += 1
             break
-        samples.append(sent.at - max(at, sent.tick or at))
+        samples.append(sent.at - bench.due_behind(at))
         calm_until = time.monotonic() + CALM
         wait_until(lambda: time.monotonic() > calm_until, what="it has had its chance")  # noqa: B023
         woken += sum(each.pid == leader.process.pid for each in bench.sink.since(thawed))
@@ -235,6 +243,27 @@ def at_send(bench: Bench, freezes: int) -> dict[str, Any]:
         woken += sum(each.pid == victim.process.pid for each in bench.sink.since(thawed))
         victim.kill()
     return {"n": freezes, "sent_by_the_woken": woken} | refusals(bench)
+
+
+def held(bench: Bench, times: int, patience: float) -> dict[str, Any]:
+    """A send of redbeat's that left in time is held on its way until another has sent, and then let go."""
+    arrived = 0
+    with FaultProxy("127.0.0.1", int(bench.project.url.rpartition(":")[2].split("/")[0])) as proxy:
+        for _ in range(times):
+            victim = bench.start(url=proxy.url())
+            while (leader := bench.leader(within=patience)) is not victim:
+                leader.kill()
+                if len(bench.alive()) < BEATS:
+                    bench.start()
+            rule = proxy.rule(Delay(of="command"), lambda command: command.words[0] == b"LPUSH").wait()
+            bench.first_of_another(victim, time.time() * 1000 + 50, patience)
+            released = time.time() * 1000
+            rule.release()
+            calm_until = time.monotonic() + CALM
+            wait_until(lambda: time.monotonic() > calm_until, what="it has arrived")  # noqa: B023
+            arrived += any(each.pid == victim.process.pid for each in bench.sink.since(released))
+            victim.kill()
+    return {"n": times, "of_which_arrived_from_the_deposed": arrived}
 
 
 def steady(bench: Bench, minutes: float) -> dict[str, Any]:
@@ -305,6 +334,9 @@ def main() -> None:
         measure("soloist", "steady", lambda bench: steady(bench, arguments.minutes))
         measure("redbeat, lock 5 s", "takeover", lambda bench: takeover(bench, few, arguments.patience))
         measure("redbeat, lock 5 s", "freeze", lambda bench: freeze(bench, arguments.freezes, arguments.patience))
+        measure(
+            "redbeat, lock 5 s", "at_send", lambda bench: held(bench, min(arguments.freezes, 3), arguments.patience)
+        )
         measure("redbeat, default", "takeover", lambda bench: takeover(bench, 1, arguments.patience))
         server.stop()
 

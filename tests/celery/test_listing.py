@@ -77,7 +77,7 @@ def test_what_somebody_added_becomes_an_entry() -> None:
     body = json.dumps({"args": [1], "kwargs": {"two": 2}, "options": {"queue": "slow", "priority": 3}})
     stored = to_json(make_schedule("here", name="nightly", kind="proj.clean", cron="0 3 * * *", body=body)).decode()
 
-    made: Any = entry_of(stored, Beat, 5000)
+    made: Any = entry_of("x", stored, Beat, 5000)
 
     assert (made.name, made.task, made.args, made.kwargs) == ("nightly", "proj.clean", (1,), {"two": 2})
     assert made.options == {"queue": "slow", "priority": 3}
@@ -86,7 +86,9 @@ def test_what_somebody_added_becomes_an_entry() -> None:
 @pytest.mark.parametrize("body", ["", "{}", '{"args": []}'])
 def test_a_task_may_need_nothing(body: str) -> None:
     """Then nothing need be said."""
-    made: Any = entry_of(to_json(make_schedule("here", name="x", kind="note", every=1, body=body)).decode(), Beat, 5000)
+    made: Any = entry_of(
+        "x", to_json(make_schedule("here", name="x", kind="note", every=1, body=body)).decode(), Beat, 5000
+    )
 
     assert (made.args, made.kwargs, made.options) == ((), {}, {})
 
@@ -103,6 +105,6 @@ def test_a_task_may_need_nothing(body: str) -> None:
 )
 def test_what_cannot_be_sent_is_told_and_stops_nobody(stored: str, caplog: pytest.LogCaptureFixture) -> None:
     """Others are sent."""
-    assert entry_of(stored, Beat, 5000) is None
+    assert entry_of("x", stored, Beat, 5000) is None
 
-    assert "it is not sent" in caplog.text
+    assert "it is passed over" in caplog.text

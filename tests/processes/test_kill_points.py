@@ -249,9 +249,13 @@ OF_COMMANDS: dict[str, tuple[str, ...]] = {
 }
 
 
+OF_BEATS = ("before send", "after send")
+"""Only beats of Celery come there: tests/celery/test_beats.py, test_mutations.py."""
+
+
 def test_every_kill_point_is_visited() -> None:
     """Whoever adds one says how a process comes there."""
-    assert sorted(points()) == sorted([*OF_INSTANCES, *OF_COMMANDS])
+    assert sorted(points()) == sorted([*OF_INSTANCES, *OF_COMMANDS, *OF_BEATS])
     assert {f"before {script}" for script in SCRIPTS} <= {*points()}
 
 

@@ -61,7 +61,7 @@ def _differs_from_cron(when: Any) -> bool:
     return set(when.day_of_month) != set(days[0]) and set(when.day_of_week) != set(days[1])
 
 
-def entry_of(stored: str, scheduler: Any, grace_ms: int) -> Any | None:
+def entry_of(name: str, stored: str, scheduler: Any, grace_ms: int) -> Any | None:
     """A schedule that somebody added at run time as an entry; None, and a line in the log, if it cannot be one."""
     try:
         schedule = from_json(stored)
@@ -72,7 +72,7 @@ def entry_of(stored: str, scheduler: Any, grace_ms: int) -> Any | None:
                 f"a task has ended."
             )
     except (UsageError, msgspec.MsgspecError) as error:
-        log.warning("beat.schedule_unreadable reason=%r stored=%r; it is not sent", str(error), stored[:200])
+        log.error("schedule.unreadable schedule=%s reason=%r; it is passed over", name, str(error))  # noqa: TRY400
         return None
     return scheduler.Entry(
         name=schedule.name,

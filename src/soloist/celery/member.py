@@ -136,4 +136,4 @@ def join(server: Server, configuration: Configuration) -> Member:
 def _told(event: Event) -> None:
     if event.event != "generated":
         fields = "".join(f" {name}={value!r}" for name, value in event.fields.items())
-        log.info("beat.%s number=%d instance=%s%s", event.event, event.number, event.instance, fields)
+        log.info("instance.%s number=%d instance=%s%s", event.event, event.number, event.instance, fields)

@@ -53,7 +53,7 @@ class Programme:
         agenda = found[-1]
         self.agenda = self._member.agenda = agenda.version
         grace_ms = max(GRACE_MS, 2 * self._member.settings.lease_ms)
-        all_of_them = {name: entry_of(json, self._scheduler, grace_ms) for name, json in agenda.schedules.items()}
+        all_of_them = {name: entry_of(name, json, self._scheduler, grace_ms) for name, json in agenda.schedules.items()}
         all_of_them |= configured
         playing = {
             name: entry
