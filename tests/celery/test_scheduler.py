@@ -168,6 +168,27 @@ def test_a_connection_that_is_lost_while_composing_loses_no_tick(
     assert scheduler.schedule["once"].last_run_at > last_run_at
 
 
+def test_a_broker_that_cannot_be_reached_for_sending_is_tried_again(
+    stage: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The heart has a connection of its own, so it may lead by then. Nothing is sent, and nothing lost."""
+    scheduler = stage.scheduler(often=OFTEN)
+    failures = iter([ConnectionResetError("gone"), ConnectionResetError("gone")])
+    connect = scheduler._ensure_connected
+
+    def breaking() -> Any:
+        for failure in failures:
+            raise failure
+        return connect()
+
+    monkeypatch.setattr(scheduler, "_ensure_connected", breaking)
+    monkeypatch.setattr("soloist.celery.scheduler.LOOK", 0.01)
+
+    stage.drive(scheduler, stage.sent, "it is sent")
+
+    assert caplog.text.count("Connection error: gone") == 2
+
+
 def test_the_term_can_be_handed_over(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     """`soloist handover --namespace celery-beat`: for who wants to work on a host."""
     caplog.set_level(logging.INFO)

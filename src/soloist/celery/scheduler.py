@@ -11,6 +11,7 @@ from typing import Any
 
 from celery import beat
 from celery.utils.log import get_logger
+from kombu.exceptions import OperationalError
 
 from soloist.celery.broker import server_of
 from soloist.celery.clock import BeatClock
@@ -104,7 +105,7 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # Celery has no types
         if member.failure is not None:
             raise member.failure
         member.stirred.clear()  # before the look: what happens behind it is seen the next time
-        wait = super().tick() if self._has_programme(member) else LOOK
+        wait = super().tick() if self._has_programme(member) and self._is_connected() else LOOK
         if wait > 0:
             member.stirred.wait(min(wait, self.max_interval, LOOK))
         return 0
@@ -229,6 +230,18 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # Celery has no types
         exchanges = [queue.exchange for queue in self.app.amqp.queues.values()]
         made.transport_cls = catching(self._outbox, {exchange.name: exchange.type for exchange in exchanges})
         return made
+
+    def _ensure_connected(self) -> Any:
+        """Once: Celery's own way would sleep for up to half a minute between two attempts, and not notice who leads by then."""
+        return self.connection.ensure_connection(max_retries=1, interval_start=0)
+
+    def _is_connected(self) -> bool:
+        """Whether there is a producer; it is made before the first message that somebody sends."""
+        try:
+            return self.producer is not None
+        except (OperationalError, *self.connection.connection_errors) as error:
+            log.error("beat: Connection error: %s. Trying again in %g s…", error, AGAIN)  # noqa: TRY400 - it says all
+            return False
 
     def close(self) -> None:
         """Leave in order, so that another takes over at once.
