@@ -4,12 +4,14 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from celery import Celery
 from celery.beat import BeatLazyFunc
 from celery.schedules import schedule as Interval  # noqa: N812 - it is a class, whatever it is called
+from kombu.entity import Queue
 
 from soloist.celery import Scheduler
 from soloist.store.control import handover
@@ -73,6 +75,43 @@ def test_one_that_is_made_for_the_banner_alone_joins_nothing(stage: Stage) -> No
 
     assert f"namespace -> {stage.store.keys.namespace}" in lazy.info
     assert stage.store.link.command("EXISTS", stage.store.keys.meta) == 0
+
+
+def test_celerys_own_entries_are_there(stage: Stage, tmp_path: Path) -> None:
+    """As in the scheduler that `celery beat` runs by itself: results that do not expire are to be cleaned up."""
+    stage.app.conf.result_backend = f"file://{tmp_path}"
+
+    scheduler = stage.scheduler(often=OFTEN)
+
+    stage.drive(scheduler, lambda: set(scheduler.schedule) == {"often", "celery.backend_cleanup"}, "both are there")
+
+
+def test_a_queue_that_the_acl_forbids_is_told_and_stops_nobody(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    """Of two entries, one goes where the user may not write."""
+    link, user = stage.store.link, stage.store.keys.namespace
+    allowed = (f"~{stage.store.keys.base}*", f"%R~{user}*", "&*", "+@all")
+    link.command("ACL", "SETUSER", user, "on", ">secret", *allowed)
+    stage.app.conf.broker_url = f"redis://{user}:secret@{stage.store.server}"
+    stage.app.conf.broker_transport_options = {}
+    inside, outside = f"{stage.store.keys.base}data:celery", f"{user}-outside"
+    entries = {
+        "inside": {
+            **OFTEN,
+            "options": {"exchange": "", "routing_key": inside, "queue": Queue(inside, no_declare=True)},
+        },
+        "outside": {
+            **OFTEN,
+            "options": {"exchange": "", "routing_key": outside, "queue": Queue(outside, no_declare=True)},
+        },
+    }
+    try:
+        scheduler = stage.scheduler(**entries)
+        stage.drive(
+            scheduler, lambda: len(stage.sent()) >= 3 and "Message Error: outside" in caplog.text, "one is sent"
+        )
+        scheduler.close()
+    finally:
+        link.command("ACL", "DELUSER", user)
 
 
 def test_a_message_carries_its_tick_and_the_headers_of_its_entry(stage: Stage) -> None:

@@ -49,6 +49,8 @@ class Courier:
         """
         call = SendCall(term.number, term.call + 1, agenda, entry, tick, runs, post)
         is_known = True
+        # With messages it may be one of their queues that is forbidden, which must not hold up the others.
+        undeliverable = (Undeliverable, Denied) if post.pushes or post.broadcasts else Undeliverable
         while term.wait_until_permitted():
             sent = time.monotonic()
             try:
@@ -57,7 +59,7 @@ class Courier:
                 # Also of one whose outcome was unknown: the version never comes again, so a late copy is answered the same.
                 self._patience.well()
                 return Outcome.CHANGED
-            except (Undeliverable, Denied) as error:
+            except undeliverable as error:
                 self._patience.well()
                 if is_known:
                     raise Undeliverable(str(error)) from None

@@ -66,7 +66,9 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # Celery has no types
         return f"    . redis -> {self._server}\n    . namespace -> {self._configuration.namespace}"
 
     def setup_schedule(self) -> None:
-        super().setup_schedule()
+        """In the order of the scheduler that `celery beat` runs by itself: its base class drops the entries of Celery's own."""
+        self.merge_inplace(self.app.conf.beat_schedule)
+        self.install_default_entries(self.schedule)
         self._configured = dict(self.schedule)
         with _in_words():
             self._try_to_join()
