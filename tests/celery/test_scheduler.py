@@ -15,6 +15,7 @@ from kombu.entity import Queue
 
 from soloist.celery import Scheduler
 from soloist.store.control import handover
+from tests.documents import Document
 from tests.servers import PrivateServer, Store
 from tests.waiting import wait_until
 
@@ -75,6 +76,22 @@ def test_one_that_is_made_for_the_banner_alone_joins_nothing(stage: Stage) -> No
 
     assert f"namespace -> {stage.store.keys.namespace}" in lazy.info
     assert stage.store.link.command("EXISTS", stage.store.keys.meta) == 0
+
+
+def test_a_schedule_is_added_as_the_manual_says(stage: Stage) -> None:
+    """docs/celery.md, word by word; the beat knows it with its next heartbeat."""
+    (block,) = Document("docs/celery.md").blocks("python")
+    scheduler = stage.scheduler(often=OFTEN)
+    stage.drive(scheduler, stage.sent, "it leads")
+    server, namespace = stage.store.server.url, stage.store.keys.namespace
+    names: dict[str, Any] = {}
+
+    exec(block.replace("redis://127.0.0.1:6379/0", server).replace("celery-beat", namespace), names)  # noqa: S102
+
+    stage.drive(scheduler, lambda: "nightly" in scheduler.schedule, "the beat knows it")
+    names["link"].close()
+    nightly = scheduler.schedule["nightly"]
+    assert (nightly.task, nightly.kwargs, nightly.schedule.of.tz) == ("proj.clean", {"days": 30}, "Europe/Berlin")
 
 
 def test_celerys_own_entries_are_there(stage: Stage, tmp_path: Path) -> None:
