@@ -87,7 +87,7 @@ class Script:
 
     @property
     def key_tail_numbers(self) -> set[int]:
-        """The first position of the tail of KEYS, where the body says it, or the block."""
+        """The first position of the tail of KEYS, where the body says it, or the block that takes all of it."""
         said = re.findall(r"\bkind_lists\((\w+),", self.body)
         numbers = {int(number) for number in said if number.isdigit()}
         for name in set(said) - {str(number) for number in numbers}:

@@ -7,6 +7,7 @@ from typing import Any
 from soloist.settings import Settings
 from soloist.store import (
     agenda,
+    archive,
     control,
     foreign,
     guard,
@@ -54,6 +55,7 @@ TURN = messages.TurnCall(
     ],
 )
 KIND_KEYS = KEYS.of_kinds(("mail", "order"))
+LINES = archive.Lines(first=7, count=2, values={KEYS.kinds: ("set", ["mail"]), KEYS.errors: ("hash", ["1-t", b"why"])})
 
 
 class RecordingLink(Link):
@@ -71,7 +73,9 @@ class RecordingLink(Link):
         return lambda: self._answer
 
     def command(self, *words: str | bytes | float) -> Any:
-        return {"SCAN": [b"0", [b"one", b"two"]], "SMEMBERS": [b"mail", b"order"]}[str(words[0])]
+        return {"SCAN": [b"0", [b"one", b"two"]], "SMEMBERS": [b"mail", b"order"], "ZRANGE": [b"1-t", b"9"]}[
+            str(words[0])
+        ]
 
 
 @dataclass(frozen=True)
@@ -209,6 +213,35 @@ CALLS = {
         more_args=["1-t", 7, "2-t", 8, "mail"],
     ),
     "discard": Call(lambda link: records.discard(link, KEYS, [("1-t", 7)]), [b"OK", 1], {}, more_args=["1-t", 7]),
+    "peek": Call(
+        lambda link: list(records.pages(link, KEYS, (5, None), bodies=False)),
+        [b"OK", []],
+        {"first": 5, "last": 9, "newest": 0, "limit": records.PAGE, "bodies": 0},
+    ),
+    "inventory": Call(
+        lambda link: archive.inventory(link, KEYS),
+        [b"OK", 1, [], [], [], [], [], [], 0, 0, b"", []],
+        {},
+    ),
+    "extract": Call(
+        lambda link: list(archive.waiting(link, KEYS, "mail", "delayed")),
+        [b"OK", []],
+        {"delayed": 1, "first": 0, "limit": archive.PAGE},
+        keys={"messages": f"{KEYS.base}delayed:mail"},
+    ),
+    "prepare": Call(
+        lambda link: archive.prepare(link, KEYS, "digest", ["mail", "order"]),
+        [b"OK", 0],
+        {"import": "digest"},
+        more_keys=[*(key for key in KEYS.single if key not in (KEYS.meta, KEYS.totals, KEYS.log)), *KIND_KEYS],
+    ),
+    "restore": Call(
+        lambda link: archive.restore(link, KEYS, "digest", LINES, is_last=True),
+        [b"OK", 8],
+        {"import": "digest", "first": 7, "lines": 2, "is_last": 1},
+        more_keys=[KEYS.kinds, KEYS.errors],
+        more_args=["set", 1, "mail", "hash", 2, "1-t", b"why"],
+    ),
     "pause": Call(
         lambda link: control.pause(link, KEYS, ["mail"], ["source:outbox", "schedule:nightly"], on=True),
         [b"OK", 1],
@@ -279,7 +312,7 @@ CALLS = {
     "handover": Call(lambda link: control.handover(link, KEYS, 3), [b"OK", 3, b"ann"], {"term": 3}),
     "snapshot": Call(
         lambda link: snapshot.snapshot(link, KEYS, snapshot.Found(("ann", "bob"), ("eve",), ("mail", "order"))),
-        [b"OK", 1, [], [], [], [], 0, [], [], []],
+        [b"OK", 1, [], [], [], [], 0, [], [], [], []],
         {"instances_count": 2, "drainers_count": 1, "kinds_count": 2},
         more_keys=[
             *(KEYS.instance("ann"), KEYS.claimed("ann"), KEYS.instance("bob"), KEYS.claimed("bob")),

@@ -186,7 +186,7 @@ def understood(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], list[cl
     return read
 
 
-PAGES = ["README.md", "docs/operations.md", "docs/library.md", "docs/prove.md"]
+PAGES = ["README.md", "docs/operations.md", "docs/library.md", "docs/prove.md", "docs/schedules.md"]
 PAGES += [f"examples/{name}/README.md" for name in ("api_poller", "inbox", "outbox", "pipeline", "prove")]
 
 

@@ -19,7 +19,10 @@ from soloist.declared import (
 from soloist.errors import UsageError
 from soloist.fitting import here, place_of
 from soloist.message import DEFAULT_KIND
+from soloist.publishing import Publishes
 from soloist.running import Runs
+from soloist.schedule_book import Schedules
+from soloist.schedules.schedule import KIND, Missed, Overlap, Schedule
 from soloist.settings import Given, from_code
 from soloist.store.envelope import NAME
 
@@ -54,7 +57,7 @@ def _in_parentheses(decorator: Callable[Parameters, Decorator]) -> Callable[Para
     return checked
 
 
-class App(Runs):
+class App(Runs, Publishes):
     """Sources and handlers, run by any number of identical instances: `soloist run module:app`, or see running.py.
 
     Args:
@@ -95,6 +98,8 @@ class App(Runs):
         self.generator_handles = generator_handles
         self.settings = from_code({"url": url, "namespace": namespace, **settings}, self.where)
         self.sources: list[DeclaredSource] = []
+        self.jobs: dict[str, Schedule] = {}
+        """What the code schedules; `app.schedules` is all that there is."""
         self.handlers: dict[str, DeclaredHandler] = {}
         self.arounds: list[DeclaredAround] = []
 
@@ -200,6 +205,66 @@ class App(Runs):
         kind = valid_name(of, "a kind", here())
         return lambda function: declare(kind, function)
 
+    def schedule(
+        self,
+        cron: str | None = None,
+        /,
+        *,
+        every: float | None = None,
+        tz: str = "UTC",
+        jitter: float = 0.0,
+        missed: Missed = "once",
+        overlap: Overlap = "allow",
+        timeout: float | None = None,
+        retries: int | None = None,
+        backoff: float = 1.0,
+        name: str | None = None,
+    ) -> Callable[[Function], Function]:
+        """Declare a job and when it is to be run: the generator publishes a message for each tick, a handler runs it.
+
+        `message.scheduled_for` says which tick it is of, and `message.key` is the same for the same tick.
+
+        Args:
+            cron: "minute hour day month weekday", or six fields with seconds first. Either this or `every`.
+            every: seconds between two ticks.
+            tz: the time zone in which the expression is read, "Europe/Berlin".
+            jitter: seconds by which a tick is later at most: the same tick always by the same time.
+            missed: what becomes of ticks that nobody could publish in time: "skip", "once" (the latest) or "all".
+            overlap: while a run is not over, the next tick is published all the same ("allow"), passed over ("skip"), or
+                waits ("queue").
+            timeout: seconds that a run may take, retries, backoff: as for `handler`.
+            name: under which its ticks are kept; the function's own unless given.
+        """
+        from soloist.schedules.making import make_schedule
+
+        def declare(function: Function) -> Function:
+            require_function(function, "app.schedule(…)", here())
+            called = name if name is not None else getattr(function, "__name__", "")
+            kind, where = f"{KIND}{called}", place_of(function)
+            made = make_schedule(
+                where,
+                name=called,
+                kind=kind,
+                cron=cron,
+                every=every,
+                tz=tz,
+                jitter=jitter,
+                missed=missed,
+                overlap=overlap,
+                origin="code",
+            )
+            declared = declare_handler(kind, function, timeout=timeout, retries=retries, backoff=backoff)
+            self._handles(declared, function)
+            self.jobs[called] = made
+            return function
+
+        if callable(cron):
+            raise UsageError(
+                f'{place_of(cron)}: write @app.schedule("0 3 * * *") or @app.schedule(every=60) above the function, '
+                f"not @app.schedule alone."
+            )
+        return declare
+
     def _handles(self, declared: DeclaredHandler, function: Function) -> Function:
         kind = declared.kind
         if kind in self.handlers:
@@ -225,6 +290,11 @@ class App(Runs):
         """A handler's call with everything around it; the very same one if there is nothing."""
         return wrap(self.arounds, declared, call)
 
+    @property
+    def schedules(self) -> Schedules:
+        """All schedules of the namespace: look at them, add, change, pause and remove them, run one now."""
+        return Schedules(self.goal, self.name)
+
     def only(self, kinds: Collection[str]) -> Self:
         """The same App, but with the handlers of these kinds alone."""
         for kind in kinds:
@@ -243,7 +313,7 @@ class App(Runs):
         if not self.sources and not self.handlers:
             raise UsageError(
                 f"{self.where} has neither a generator nor a handler: decorate a function with "
-                f"@app.generator(every=…), @app.source(every=…) or @app.handler."
+                f"@app.generator(every=…), @app.source(every=…), @app.schedule(…) or @app.handler."
             )
         require_flavours(self.where, self.arounds, self.handlers.values())
 

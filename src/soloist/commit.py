@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from soloist.errors import CommandNotAllowed, UsageError, delay_ms, is_number
+from soloist.errors import CommandNotAllowed, UsageError, delay_ms, is_number, is_text
 from soloist.store import envelope
 from soloist.store.keys import DATA, Keys
 from soloist.store.specials import Followup, Write
@@ -49,17 +49,17 @@ class Home:
 
     def key_for(self, name: str) -> str:
         """The full name of a key that may be written along with messages."""
-        if not _is_text(name) or not name:
+        if not is_text(name) or not name:
             raise UsageError(f"{caller()} asks for the key {name!r}: the name of a key is text, at least one letter")
         return self.data + name
 
     def followup(self, kind: str, body: bytes, key: str, delay: float) -> Followup:
         """A message that is published along with another."""
-        if not _is_text(kind) or not envelope.NAME.fullmatch(kind):
+        if not is_text(kind) or not envelope.NAME.fullmatch(kind):
             raise UsageError(
                 f"{caller()} publishes to the kind {kind!r}: a kind is 1 to 128 letters, digits and _ . : / - in a row"
             )
-        if not _is_text(key):
+        if not is_text(key):
             raise UsageError(f"{caller()} publishes a message with the key {key!r}: a key is text")
         try:
             later = delay_ms(delay)
@@ -188,7 +188,7 @@ class Commit:
         return f"<Commit of {len(self.writes)} writes and {len(self.followups)} messages>"
 
     def _add(self, command: str, key: str, *arguments: Text) -> None:
-        if not _is_text(key) or not key.startswith(self._data) or key == self._data:
+        if not is_text(key) or not key.startswith(self._data) or key == self._data:
             raise UsageError(
                 f"{caller()} writes to the key {key!r}, which is not in the message's own part of the namespace: "
                 f"write message.key_for({_short(key)!r}) in its place. (Other keys may be on another server of a cluster.)"
@@ -202,11 +202,6 @@ class Commit:
 
 
 NO_ARGUMENTS = {"del", "persist"}
-
-
-def _is_text(value: object) -> bool:
-    """Whatever the types say: a handler need not be checked."""
-    return isinstance(value, str)
 
 
 def _text(value: Any) -> Text:

@@ -10,6 +10,7 @@ SoloistError                     exit code
 │   │   └── Forbidden            3    … password or database
 │   │       └── Denied           3    … a permission
 │   ├── UnfitServer              3    … for good: too old, evicting, read-only
+│   ├── NotPublished             3    … app.publish was given up
 │   └── EmbeddedServerError      3    the embedded server cannot be started
 ├── Stuck                        1    a handler hangs: this process has to be started anew
 ├── OutputError                  4    the output cannot be written
@@ -20,6 +21,7 @@ Retry                            raised by a handler: not now, once more later
 """
 
 import math
+from collections.abc import Sequence
 
 
 class SoloistError(Exception):
@@ -87,6 +89,20 @@ class UnfitServer(ServerError):
     """The server works, but not for us; the message says what to change."""
 
 
+class NotPublished(ServerError):
+    """Messages could not be published: no answer in time, or too many wait.
+
+    Attributes:
+        published: the ids of those before them that are published.
+        is_undecided: nobody knows whether the next of them (up to a page) are; to publish them again may double them.
+    """
+
+    def __init__(self, message: str, published: Sequence[str] = (), *, is_undecided: bool = False) -> None:
+        super().__init__(message)
+        self.published = list(published)
+        self.is_undecided = is_undecided
+
+
 class EmbeddedServerError(ServerError):
     """The embedded server cannot be found or started."""
 
@@ -114,6 +130,11 @@ LONGEST_DELAY = 10 * 366 * 86_400
 def is_number(value: object) -> bool:
     """Whatever the types say: a user's function need not be checked."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_text(value: object) -> bool:
+    """Likewise."""
+    return isinstance(value, str)
 
 
 def delay_ms(seconds: float) -> int:

@@ -1,6 +1,6 @@
 """The Inspector: frozen snapshots of a namespace. Status, monitor and measurements only render them."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from soloist.store import foreign
@@ -104,11 +104,19 @@ class Snapshot:
     """Since the last sign of a generator, if there is none now."""
     instances: list[InstanceSnapshot]
     line: list[str]
+    paused: list[str] = field(default_factory=list)
+    """Sources and schedules that are: source:NAME, schedule:NAME. Of kinds see there."""
 
     @property
     def adds_up(self) -> bool:
         """Whether every message is in exactly one place (guarantee G3)."""
         return self.published == self.pending + self.claimed + self.completed + self.failed
+
+    @property
+    def rests(self) -> list[str]:
+        """All that is paused, for people: kinds by their names, sources and schedules with the word before it."""
+        kinds = [name for name, kind in self.kinds.items() if kind.paused]
+        return [*kinds, *(each.replace(":", " ", 1) for each in self.paused)]
 
     @property
     def exists(self) -> bool:
@@ -223,6 +231,7 @@ def _render(namespace: str, seen: Seen) -> Snapshot:
             key=lambda each: each.number,
         ),
         line=[entry.split(" ", 1)[0] for _, entry in sorted(seen.line.items())],
+        paused=sorted(each for each in seen.paused if not each.startswith("kind:")),
     )
 
 

@@ -66,6 +66,13 @@ class Message(msgspec.Struct, eq=False, gc=False):
         """Seconds since the epoch, by the server's clock."""
         return self._unpacked.published_at / 1000
 
+    @property
+    def scheduled_for(self) -> float | None:
+        """The tick of which it is a run, seconds since the epoch; None if no schedule published it."""
+        headers = self._unpacked.headers
+        tick = msgspec.json.decode(headers).get("scheduled_for") if headers else None
+        return tick / 1000 if isinstance(tick, int) else None
+
     def json(self, type: type[T] | Any = Any) -> T | Any:  # noqa: A002 - reads as `message.json(Order)`
         """The body as JSON, checked against a type if one is given."""
         return msgspec.json.decode(self._unpacked.body, type=type)

@@ -59,6 +59,11 @@ def _reclaimed(fields: dict[str, str]) -> str:
     return f"{who(fields)} is gone{f' ({why})' if why else ''}; {held}"
 
 
+def _switched(fields: dict[str, str]) -> str:
+    what = next((each for each in ("kind", "source", "schedule") if each in fields), "kind")
+    return f"the {what} {fields.get(what)!r}"
+
+
 _SENTENCES: dict[str, Callable[[dict[str, str]], str]] = {
     "joined": lambda fields: f"{who(fields)} joined ({fields.get('host')}, process {fields.get('pid')})",
     "elected": _elected,
@@ -70,8 +75,11 @@ _SENTENCES: dict[str, Callable[[dict[str, str]], str]] = {
         + (f" and gave back {_messages(fields)}" if int(fields.get("messages", 0)) else "")
     ),
     "asked": lambda fields: f"{who(fields)} was asked to hand over (term {fields.get('term')})",
-    "paused": lambda fields: f"the kind {fields.get('kind')!r} is paused",
-    "resumed": lambda fields: f"the kind {fields.get('kind')!r} goes on",
+    "paused": lambda fields: f"{_switched(fields)} is paused",
+    "resumed": lambda fields: f"{_switched(fields)} goes on",
+    "scheduled": lambda fields: f"the schedule {fields.get('schedule')!r} was added or changed",
+    "unscheduled": lambda fields: f"the schedule {fields.get('schedule')!r} was removed",
+    "declared": lambda fields: f"the code's schedules are in place ({fields.get('schedules')} new, changed or gone)",
     "requeued": lambda fields: f"{_messages(fields)} were put back from the error store",
     "discarded": lambda fields: f"{_messages(fields)} were deleted from the error store",
     "failed": lambda fields: f"{_messages(fields)} failed",

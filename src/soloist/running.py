@@ -17,10 +17,11 @@ from soloist.settings import Given, from_code
 
 if TYPE_CHECKING:
     from soloist.app import App
+    from soloist.app_errors import AppErrors
     from soloist.events import Event
     from soloist.inspector import Snapshot
     from soloist.runtime.instance import Instance, Part
-    from soloist.target import Said, Target
+    from soloist.target import Purpose, Said, Target
 
 Role: TypeAlias = Literal["any", "handler"]
 TOTALS = ("generated", "handled")
@@ -38,6 +39,7 @@ class Runs:
     where: str
 
     def __init__(self) -> None:
+        super().__init__()
         self._starting = threading.Lock()
         self._hosted: Hosted | None = None
 
@@ -154,18 +156,51 @@ class Runs:
         """
         return self._hosted is None or not self._hosted.is_ours or self._hosted.over.wait(timeout)
 
+    def goal(self, call: str, purpose: "Purpose | None" = None) -> "Target":
+        """Where this App is: on the server of the instance that runs here, else on the one that code and environment name.
+
+        Args:
+            call: for whom, in the sentence that says that no server was named.
+        """
+        from soloist.target import Purpose, meet, resolve
+
+        if self._hosted is not None and self._hosted.is_ours:
+            return self._hosted.goal
+        said = _said(call, None, None, False, {})
+        return meet(resolve(said, cast("App", self), needs_connection=True), purpose or Purpose.CHANGE)
+
     def inspect(self, url: str | None = None, *, namespace: str | None = None, embedded: bool = False) -> "Snapshot":
         """What the whole system looks like at this moment: all instances, all messages, in one atomic read."""
         from soloist.inspector import Inspector
-        from soloist.target import Purpose, meet, resolve
+        from soloist.target import Purpose
 
-        if self._hosted is not None and url is None and namespace is None and not embedded:
-            goal = self._hosted.goal
-        else:
-            said = _said("inspect", url, namespace, embedded, {})
-            goal = meet(resolve(said, cast("App", self), needs_connection=True), Purpose.LOOK)
+        goal = self._reach("inspect", Purpose.LOOK, url, namespace, embedded=embedded)
         with closing(Inspector(goal.server, goal.namespace)) as inspector:
             return inspector.snapshot()
+
+    @property
+    def errors(self) -> "AppErrors":
+        """The error records: iterate over them, count, drain, requeue, delete, filter. Connects when it is asked something."""
+        from soloist.app_errors import AppErrors
+
+        return AppErrors(self._reach)
+
+    def _reach(
+        self,
+        call: str,
+        purpose: "Purpose",
+        url: str | None = None,
+        namespace: str | None = None,
+        *,
+        embedded: bool = False,
+    ) -> "Target":
+        """The server of the running instance, unless another is named."""
+        from soloist.target import meet, resolve
+
+        if url is None and namespace is None and not embedded:
+            return self.goal(call, purpose)
+        said = _said(call, url, namespace, embedded, {})
+        return meet(resolve(said, cast("App", self), needs_connection=True), purpose)
 
 
 class Hosted:
@@ -259,7 +294,7 @@ def part_of(role: Any, until: int | None = None) -> "Part":
 
 
 def _said(call: str, url: str | None, namespace: str | None, embedded: bool, settings: Any) -> "Said":
-    """What the arguments of `app.run`, `app.start` and `app.inspect` say."""
+    """What the arguments of `app.run`, `app.start`, `app.inspect` and `app.errors.at` say."""
     from soloist.target import Said
 
     where = f"app.{call}() at {here()}"

@@ -70,14 +70,16 @@ class Said:
     remedy: str
 
 
-def resolve(said: Said, app: "App | None" = None, *, needs_connection: bool = False) -> Target:
+def resolve(
+    said: Said, app: "App | None" = None, *, needs_connection: bool = False, default_namespace: str | None = None
+) -> Target:
     """Bring code, file, environment and what was said last together."""
     from soloist.app import valid_name
     from soloist.store.server import Server
 
     values, place = _gathered(said, app)
     settings = all_settings.together({name: values[name] for name in all_settings.NAMES if name in values}, place)
-    default = DEFAULT_NAMESPACE if app is None else app.name
+    default = default_namespace or (DEFAULT_NAMESPACE if app is None else app.name)
     namespace = values.get("namespace", default)  # one that is empty was meant to be something, and is refused
     valid_name(namespace, place("namespace") if "namespace" in values else said.spelling("namespace"))
     url = None if said.embedded else values.get("url")

@@ -85,6 +85,10 @@ PROMISES = {
         shows=lambda _, stage: stage.revenue() == 5050,
     ),
     "settings": Promise({"default": 1}),
+    "errors": Promise(
+        reasons=["no such address"],
+        shows=lambda module, stage: stage.drains(module),
+    ),
     "testing": Promise({"letter": 4}, reasons=["not this one"], feed=[*(Msg("letter", letter) for letter in "abcdx")]),
 }
 
@@ -93,6 +97,7 @@ class Stage:
     """Runs a block as a module, and its App as an instance in this process."""
 
     def __init__(self, url: str, namespace: str, folder: Path) -> None:
+        self._url = url
         self._server = Server(url)
         self._namespace = namespace
         self._folder = folder
@@ -125,6 +130,13 @@ class Stage:
         """Under the key that the page names."""
         with closing(Link(self._server, timeout=5)) as link:
             return int(link.command("GET", f"soloist:{{{self._namespace}}}:data:revenue") or 0)
+
+    def drains(self, module: ModuleType) -> bool:
+        """With the functions of the page, on this server."""
+        errors = module.app.errors.at(self._url, namespace=self._namespace)
+        module.look_through(errors)
+        module.hand_over(errors)
+        return "no such address" in module.tickets[0]
 
     def reasons(self) -> list[str]:
         return [record.details.reason for record in ErrorStore(self._server, self._namespace).oldest()]

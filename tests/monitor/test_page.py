@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from soloist.inspector import KindSnapshot
 from soloist.monitor.lines import Ground, Line, Tone, heading, line, tame, wrapped
 from soloist.monitor.model import Banner, Child, Notice, Phase, Processes, State, Unanswered, View, observe
 from soloist.monitor.page import KEYS, page
@@ -115,6 +116,12 @@ def test_totals_and_term_are_those_of_the_snapshot() -> None:
     assert "in line: #2, #3" in text
     assert "errors 27" in text
     assert "nobody generates" in screen(state(seen(snapshot(instance(2)))))
+
+
+def test_what_is_paused_is_in_the_title() -> None:
+    """Kinds, sources and schedules: who wonders why nothing happens looks there."""
+    paused = crew(kinds={"mail": KindSnapshot(0, 0, 0, 0, paused=True)}, paused=["schedule:nightly"])
+    assert "paused: mail, schedule nightly" in screen(state(seen(paused))).splitlines()[0]
 
 
 def test_a_takeover_stands_out(busy: State) -> None:

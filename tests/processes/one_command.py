@@ -21,6 +21,7 @@ LOOKING = (
     ("errors", "list"),
     ("errors", "show", "1-tag"),
     ("errors", "export"),
+    ("schedules",),
 )
 CHANGING = (
     ("run", "--interval", "3600"),
@@ -31,10 +32,15 @@ CHANGING = (
     ("resume",),
     ("handover",),
     ("clean",),
+    ("publish", "default", "text"),
+    ("schedules", "add", "it", "--every", "60", "--kind", "default"),
 )
+EXPORTING = (("export",),)
+"""It looks, too; but where nothing is, it has nothing to export."""
+
 REMOVING = (("purge",), ("purge", "--yes"))
 EXAMINING = (("doctor",),)
-EVERY_COMMAND = (*LOOKING, *CHANGING, *REMOVING, *EXAMINING)
+EVERY_COMMAND = (*LOOKING, *EXPORTING, *CHANGING, *REMOVING, *EXAMINING)
 """All that speak to a server that is named. Each must be refused, or come to its end by itself."""
 
 

@@ -28,6 +28,8 @@ APP = ("tests.processes.apps:erring", *LEASES, "--batch", 5)
 RUSHING = ("tests.processes.apps:rushing", *LEASES)
 CROWDED = ("tests.processes.apps:crowded", *LEASES, "--batch", 5)
 BATCHED = ("tests.processes.apps:batched", *LEASES)
+OLDER = ("tests.processes.agenda_apps:older", *LEASES)
+NEWER = ("tests.processes.agenda_apps:newer", *LEASES)
 ACTIONS = (KILL, STOP)
 
 
@@ -180,6 +182,19 @@ def at_the_bell(visit: Visit) -> tuple[Running, list[Running]]:
     return one, []
 
 
+def declaring(visit: Visit) -> tuple[Running, list[Running]]:
+    """It is the first of a new version, whose code schedules something, to generate."""
+    visit.app = OLDER
+    another = visit.start_another()
+    another.wait_for("generated")
+    visit.app = NEWER
+    one = visit.start()
+    wait_until(lambda: visit.crew.snapshot().line, what="it is in line")
+    visit.arm()
+    assert visit.crew.command("handover").returncode in {0, 1}
+    return one, [another]
+
+
 Way = Callable[[Visit], tuple[Running, list[Running]]]
 
 OF_INSTANCES: dict[str, Way] = {
@@ -220,11 +235,17 @@ OF_INSTANCES: dict[str, Way] = {
     "deposed, not a handler yet": deposed,
     "elected, not at work": elected,
     "asked to step down": stepping_down,
+    "before agenda": elected,
+    "after agenda": elected,
+    "before declare": declaring,
+    "after declare": declaring,
     "before reclaim": judging,
     "after reclaim": judging,
 }
 
 DRAINS = ("getErrors", "--json")
+PUBLISHES = ("publish", "default", "from outside")
+SCHEDULES = ("schedules", "add", "it", "--every", "86400", "--kind", "default")
 OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "between drain and print": DRAINS,
     "between print and confirm": DRAINS,
@@ -238,15 +259,27 @@ OF_COMMANDS: dict[str, tuple[str, ...]] = {
     "after discard": ("errors", "delete", "--all"),
     "before pause": ("pause",),
     "after pause": ("pause",),
+    "before schedule": SCHEDULES,
+    "after schedule": SCHEDULES,
+    "before enlist": PUBLISHES,
+    "after enlist": PUBLISHES,
+    "before submit": PUBLISHES,
+    "after submit": PUBLISHES,
     "before handover": ("handover",),
     "after handover": ("handover",),
     "before snapshot": ("status",),
     "after snapshot": ("status",),
     "before survey": ("status",),
     "after survey": ("status",),
+    "before peek": ("errors", "list"),
+    "after peek": ("errors", "list"),
     "before purge": ("purge", "--yes"),
     "after purge": ("purge", "--yes"),
 }
+
+OF_EXPORTS = ("before inventory", "after inventory", "before extract", "after extract")
+OF_IMPORTS = ("before prepare", "after prepare", "before restore", "after restore")
+"""Where nobody may be present: test_moving.py."""
 
 
 OF_BEATS = ("before send", "after send")
@@ -255,7 +288,8 @@ OF_BEATS = ("before send", "after send")
 
 def test_every_kill_point_is_visited() -> None:
     """Whoever adds one says how a process comes there."""
-    assert sorted(points()) == sorted([*OF_INSTANCES, *OF_COMMANDS, *OF_BEATS])
+    elsewhere = (*OF_EXPORTS, *OF_IMPORTS, *OF_BEATS)
+    assert sorted(points()) == sorted([*OF_INSTANCES, *OF_COMMANDS, *elsewhere])
     assert {f"before {script}" for script in SCRIPTS} <= {*points()}
 
 
@@ -321,7 +355,7 @@ def test_a_command_that_is_killed_or_frozen_there_can_be_repeated(crew: Crew, po
     wait_until_they_work(crew, [working])
 
     assert [running.end() for running in crew.running] == [0] * len(crew.running)
-    if words[0] in {"errors", "purge"}:
+    if words[0] in {"errors", "purge", "publish"}:
         assert crew.snapshot().adds_up
     else:
         assert_nothing_is_lost_or_doubled(

@@ -1,4 +1,6 @@
-"""The App of all histories: a source with a cursor, one with a rhythm, and handlers that write down what they complete."""
+"""The App of all histories: a source with a cursor, one with a rhythm, a schedule, and handlers that write down what they
+complete.
+"""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,6 +10,9 @@ from tests.simulation.plan import Plan
 from tests.simulation.verdict import behaviour, value_of
 
 RHYTHM = 0.3
+JOBS = 0.7
+"""Seconds between the ticks of the schedule, each of which is made up for."""
+
 SLOW, VERY_SLOW = 0.02, 0.6
 AFTER = 0.2
 """Seconds after which what is retried comes again."""
@@ -62,6 +67,7 @@ def make(world: World) -> App:
         app.handler("default", retries=1, backoff=AFTER, concurrency=3 if plan.lane == "pool" else 1)(handle)
     app.handler("ticks", retries=1, backoff=AFTER)(handle)
     app.handler("more")(handle)
+    app.schedule(every=JOBS, missed="all", name="jobs")(handle)
     return app
 
 

@@ -15,6 +15,7 @@ import hiredis
 from redis._parsers.base import BaseParser  # how the client library reads an error
 from redis.connection import parse_url
 
+from soloist.store.agenda import AGENDA, DECLARE
 from soloist.store.history import SAMPLE
 from soloist.store.report import REPORT
 from soloist.store.script import Script
@@ -29,7 +30,7 @@ DATABASE = 9
 CLOCK_KEY = "simulation:clock"
 READ_CLOCK = "local clock = redis.call('TIME')\nlocal now_us = clock[1] * 1000000 + clock[2]\n"
 READ_KEY = f"local now_us = tonumber(redis.call('GET', '{CLOCK_KEY}'))\n"
-SCRIPTS = (*TALKING, SAMPLE, REPORT)
+SCRIPTS = (*TALKING, SAMPLE, REPORT, AGENDA, DECLARE)
 READ = 2**18
 
 Watch = Callable[[str, list[bytes], Any], None]

@@ -27,7 +27,7 @@ from tests.simulation.process import Process
 from tests.simulation.scheduler import Overrun, Scheduler
 from tests.simulation.simulated import WALL_CLOCK, Thread, stage
 from tests.simulation.trace import Trace
-from tests.simulation.verdict import End, judge
+from tests.simulation.verdict import JOBS_SOURCE, End, judge
 
 NAMESPACE = "simulated"
 LOOK = 0.25
@@ -41,7 +41,7 @@ local base, waiting = ARGV[1], {}
 local function add(envelopes)
   for _, envelope in ipairs(envelopes) do waiting[#waiting + 1] = string.match(envelope, '^[^ ]*') end
 end
-for _, kind in ipairs({ 'default', 'ticks', 'more' }) do
+for _, kind in ipairs({ 'default', 'ticks', 'more', 'schedule:jobs' }) do
   for _, list in ipairs({ 'pending:', 'again:', 'suspect:' }) do add(redis.call('LRANGE', base .. list .. kind, 0, -1)) end
   add(redis.call('ZRANGE', base .. 'delayed:' .. kind, 0, -1))
 end
@@ -130,7 +130,10 @@ class History:
             wrong.append(str(overrun))
         finally:
             end = self._end(settled)
-            self._close()
+            try:
+                self._close()
+            except Overrun as overrun:
+                wrong.append(str(overrun))
         wrong += judge(self.plan, self.ledger, end)
         recovered = sum(1 for times in self.ledger.begun.values() if times > 1)
         return Outcome(wrong, self.trace, self.backend.calls, self.scheduler.switches, recovered, self.scheduler.now)
@@ -269,6 +272,8 @@ class History:
         """Wait until all is published and done; how long that took, None if it never was."""
         began = self.scheduler.now
         self._is_ending = True
+        self.backend.ask("HSET", self.keys.paused, JOBS_SOURCE, 1)
+        self.backend.ask("HINCRBY", self.keys.meta, "agenda", 1)
         while self.scheduler.now < began + PATIENCE:
             while len(self.living) + self._starting < 2:
                 self.start()

@@ -1,11 +1,13 @@
 """Everything that was made, published, begun, printed and removed in a history, kept where no fault can reach it."""
 
 import copy
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.simulation.trace import arguments
+from soloist.store.envelope import unpack
+from tests.simulation.trace import arguments, envelopes_in
 
 
 @dataclass
@@ -19,6 +21,8 @@ class Accepted:
     source: str
     tick: int
     ids: list[str]
+    ticks: list[int]
+    """Of a schedule, those that were published."""
 
 
 @dataclass
@@ -72,14 +76,16 @@ class Ledger:
                 self.wrong.append(f"{instance} has sent another page as call {call} of term {term}")
             return
         self._calls[instance, term, call] = given
-        envelopes = given[10 + 2 * int(given[9]) :]
+        envelopes = envelopes_in(given)
         ids = [_id_of(envelope) for envelope in envelopes]
-        last = self.pages[-1] if self.pages else Accepted("", 0, 0, 1, "", 0, [])
+        headers = [unpack(envelope).headers for envelope in envelopes]
+        ticks = [json.loads(each)["scheduled_for"] for each in headers if each]
+        last = self.pages[-1] if self.pages else Accepted("", 0, 0, 1, "", 0, [], [])
         if term < last.term or (term == last.term and instance != last.instance):
             self.wrong.append(f"term {term} of {instance} published after term {last.term} of {last.instance}")
         if first != last.first + len(last.ids):
             self.wrong.append(f"{instance} published {first} … after {last.first + len(last.ids) - 1}")
-        self.pages.append(Accepted(instance, term, call, first, given[6].decode(), int(given[8]), ids))
+        self.pages.append(Accepted(instance, term, call, first, given[6].decode(), int(given[8]), ids, ticks))
         for ident, envelope in zip(ids, envelopes, strict=True):
             if ident in self.bodies:
                 self.wrong.append(f"{ident} was published twice")

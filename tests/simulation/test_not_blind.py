@@ -5,21 +5,28 @@ What two whole processes or a getErrors that is killed are needed for is in test
 
 import pytest
 
+from soloist.store.messages import PUBLISH
 from soloist.store.script import Script
-from tests.model.mutations import MUTATIONS
+from tests.model.mutations import MUTATIONS, Mutation
 from tests.simulation.backend import Backend, by_virtual_time
 from tests.simulation.history import History
 from tests.simulation.plan import plan_of
 
+NO_TICK = Mutation(
+    "a tick that is not stored",
+    ((PUBLISH, "if tick > 0 then redis.call('HSET', term_key, 'tick:' .. source, tick) end\n", ""),),
+)
+
 MISTAKES = (
-    ("publish without the term check", 44, "A failed: Defect"),
+    ("publish without the term check", 544, "A failed: Defect"),
     ("publish without the sequence check", 6, "duplicated: "),
     ("publish that is applied twice", 10, "superseded without need"),
     ("next without the turn check", 15, "superseded without need"),
     ("a completion of one whose claim is gone", 16, "duplicated: "),
     ("next that forgets its stamp", 0, "never settled"),
-    ("reclaim without the lease check", 526, "reclaimed without a reason"),
+    ("reclaim without the lease check", 1007, "reclaimed without a reason"),
     ("drain that deletes at once", 2, "lost: "),
+    (NO_TICK.name, 3, "ticks of the schedule are missing or repeated: "),
 )
 """A mutation of a script, a seed, and what is wrong then."""
 
@@ -37,7 +44,7 @@ def test_a_mistake_makes_a_history_go_wrong(
 
 def mutated(name: str) -> dict[Script, str]:
     """The texts of scripts that this mutation breaks."""
-    (mutation,) = (each for each in MUTATIONS if each.name == name)
+    (mutation,) = (each for each in (*MUTATIONS, NO_TICK) if each.name == name)
     texts: dict[Script, str] = {}
     for script, old, new in mutation.replaced:
         text = texts.get(script, script.text)

@@ -2,8 +2,13 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
+from soloist.store.messages import PUBLISH
+
+KINDS_COUNT = PUBLISH.args.index("kinds_count")
+
+Word = TypeVar("Word", str, bytes)
 Entry: TypeAlias = tuple[float, str, tuple[Any, ...]]
 
 
@@ -53,10 +58,15 @@ def arguments(words: list[bytes]) -> list[bytes]:
     return words[3 + int(words[2]) :]
 
 
+def envelopes_in(given: list[Word]) -> list[Word]:
+    """Those of a publish, by its arguments."""
+    return given[len(PUBLISH.args) + 2 * int(given[KINDS_COUNT]) :]
+
+
 def _asked(name: str, words: list[bytes]) -> str:
     given = [word.decode(errors="replace") for word in arguments(words)]
     if name == "publish":
-        envelopes = given[10 + 2 * int(given[9]) :]
+        envelopes = envelopes_in(given)
         return f" as {given[0]}, term {given[1]}, call {given[2]}, from {given[3]}: {len(envelopes)} of {given[6]}"
     if name == "next":
         kinds, runs = int(given[5]), int(given[6])

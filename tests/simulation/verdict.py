@@ -8,6 +8,9 @@ from itertools import pairwise
 from tests.simulation.ledger import Ledger
 from tests.simulation.plan import Plan
 
+JOBS_SOURCE, JOBS_MS = "schedule:jobs", 700
+"""The schedule of the App, and the distance of its ticks."""
+
 
 @dataclass(frozen=True)
 class End:
@@ -80,7 +83,7 @@ def hands_on(plan: Plan, body: str) -> bool:
 
 def behaviour(plan: Plan, body: str) -> str:
     """What a handler does with a message: the same wherever and whenever it is handled."""
-    if body.startswith("more"):
+    if not body or body.startswith("more"):  # of the schedule, or handed on
         return "quick"
     number = value_of(body)
     if body.startswith("page") and number == plan.poison:
@@ -108,6 +111,9 @@ def _publication(plan: Plan, ledger: Ledger, end: End) -> Iterator[str]:
         strange = [tick for before, tick in pairwise(ticks) if tick <= before or (tick - before) % 300]
         if strange:
             yield f"out of rhythm: {strange} of {ticks}"
+    jobs = [tick for page in ledger.pages if page.source == JOBS_SOURCE for tick in page.ticks]
+    if any(after - before != JOBS_MS for before, after in pairwise(jobs)):
+        yield f"ticks of the schedule are missing or repeated: {jobs}"
 
 
 def _work(plan: Plan, ledger: Ledger) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from itertools import chain
 
 from soloist.store import envelope, records
 from soloist.store.messages import Claimed, Followup, Write
@@ -29,5 +30,5 @@ def commits(
 
 def reasons(store: Store) -> dict[str, dict[str, object]]:
     """What the error store says, by message id."""
-    found = records.read(store.link, store.keys, records.ids_by_time(store.link, store.keys, 0, -1))
+    found = chain(*records.pages(store.link, store.keys))
     return {record.id: json.loads(record.details) for record in found}

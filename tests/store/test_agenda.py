@@ -171,7 +171,7 @@ def test_a_tick_that_is_passed_over_is_counted(store: Store, generator: Instance
     send(generator, tick_page(generator, tick=5, skipped=3))
 
     assert agenda(store).ticks["it"] == 5
-    assert agenda(store).runs == {"running it": "1", "skipped it": "3"}
+    assert agenda(store).runs == {"running it": "1", "skipped it": "3", "tick it": "5"}
 
 
 @pytest.mark.parametrize(("overlap", "tick", "skipped"), [("skip", 7, "1"), ("wait", 5, None)])
@@ -203,4 +203,4 @@ def test_with_overlap_allowed_runs_are_side_by_side(store: Store, generator: Ins
     send(generator, tick_page(generator, tick=5))
     send(generator, replace(tick_page(generator, tick=6), call=2, first=2))
 
-    assert agenda(store).runs == {"running it": "2"}
+    assert agenda(store).runs == {"running it": "2", "tick it": "6"}

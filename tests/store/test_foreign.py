@@ -2,12 +2,25 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import pytest
 
 from soloist.errors import ForeignData
-from soloist.store import agenda, control, foreign, history, messages, presence, records, report, sending, submissions
+from soloist.store import (
+    agenda,
+    archive,
+    control,
+    foreign,
+    history,
+    messages,
+    presence,
+    records,
+    report,
+    sending,
+    submissions,
+)
 from soloist.store.envelope import pack
 from soloist.store.keys import OF_KIND, TYPES, Keys
 from soloist.store.messages import TurnCall, Write
@@ -21,7 +34,7 @@ from tests.store.state import dump, nothing_changes
 from tests.turns import Done
 
 THEIRS = "theirs"
-READ_ONLY = {"snapshot", "survey", "agenda"}
+READ_ONLY = {"snapshot", "survey", "agenda", "peek", "inventory", "extract"}
 """They write nothing, so they may stumble anywhere."""
 
 REMOVES = "purge"
@@ -34,6 +47,16 @@ SUBMISSION = submissions.SubmitCall(
     [submissions.SpecialMessage(1, waits="unique b"), submissions.SpecialMessage(2, 60, waits="run nightly")],
 )
 """Of everything that a producer may ask for."""
+
+
+def imported(keys: Keys) -> archive.Lines:
+    """Lines that write into a key of each type."""
+    lines = archive.Lines(first=1, count=4)
+    lines.put(keys.kinds, "set", "default")
+    lines.put(keys.pending("default"), "list", pack("1-eve", "default", 1, b"x"))
+    lines.put(keys.errors, "hash", "2-eve", "why")
+    lines.put(keys.errors_by_time, "zset", 5, "2-eve")
+    return lines
 
 
 class Stage:
@@ -54,16 +77,15 @@ class Stage:
         store.link.command("HSET", store.keys.unique, "default a", self.claimed[0])
         agenda.put_schedule(store.link, store.keys, "nightly", b'{"every_ms": 5}')
         submissions.enlist(store.link, store.keys, "eve", "")
+        self.empty = Keys(f"{store.keys.namespace}}}:empty{{")  # under the same name, so that it is looked at, too
+        store.link.command("HSET", store.keys.meta, "import", "digest", "lines", 0)
         self.gone.next(want=2)
         self.generator.next(failed=ids(self.generator.next(want=4)))
         self.drained = self.drainer.drain(limit=1).records
         self.other_drainer.marked_for(1)  # any call of its own clears the mark: the first thing that is written
         self.gone.lease_ended()
         self.generator.becomes_judge()
-        self.failures = [
-            (each.id, each.failed_us)
-            for each in records.read(store.link, store.keys, records.ids_by_time(store.link, store.keys, 0, -1))
-        ]
+        self.failures = [(each.id, each.failed_us) for each in chain(*records.pages(store.link, store.keys))]
 
     def calls(self) -> dict[str, Callable[[], object]]:
         link, keys, settings = self.store.link, self.store.keys, self.store.settings
@@ -93,6 +115,8 @@ class Stage:
             "schedule": lambda: agenda.put_schedule(link, keys, "nightly", b'{"every_ms": 6}'),
             "declare": lambda: agenda.declare(link, keys, generator.id, term, {"hourly": b'{"origin": "code"}'}),
             "send": lambda: sending.send(link, keys, generator.id, settings, self.due(keys.base + "celery", term)),
+            "prepare": lambda: archive.prepare(link, self.empty, "digest", ["default"]),
+            "restore": lambda: archive.restore(link, keys, "digest", imported(keys)),
             "handover": lambda: control.handover(link, keys),
             "sample": lambda: history.sample(link, keys, generator.id, term, ["default"]),
             "report": lambda: report.report(link, keys, generator.id, 1, "{}"),

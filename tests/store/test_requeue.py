@@ -1,5 +1,7 @@
 """requeue.lua and discard.lua: what becomes of error records that are not drained."""
 
+from itertools import chain
+
 import pytest
 
 from soloist.errors import Unavailable
@@ -19,7 +21,7 @@ def failures(store: Store, generator: Instance) -> list[Failure]:
 
 
 def failures_in(store: Store) -> list[Failure]:
-    found = records.read(store.link, store.keys, records.ids_by_time(store.link, store.keys, 0, -1))
+    found = chain(*records.pages(store.link, store.keys))
     return [(record.id, record.failed_us) for record in found]
 
 

@@ -35,7 +35,7 @@ def test_what_a_schedule_publishes_is_tracked_as_its_runs(store: Store, generato
     publish_runs(generator, 2)
 
     assert set(tracked(store).values()) == {"run 0 nightly"}
-    assert runs(store) == {"running nightly": "2"}
+    assert runs(store) == {"running nightly": "2", "tick nightly": "0"}
 
 
 def test_what_another_source_publishes_is_not_tracked(store: Store, generator: Instance) -> None:
@@ -51,7 +51,7 @@ def test_a_page_that_is_repeated_is_tracked_once(store: Store, generator: Instan
 
     generator.send_page(page)
 
-    assert runs(store) == {"running nightly": "1"}
+    assert runs(store) == {"running nightly": "1", "tick nightly": "0"}
 
 
 def test_a_claim_notes_when_the_run_began(store: Store, generator: Instance) -> None:

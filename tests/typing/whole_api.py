@@ -172,6 +172,15 @@ def in_a_program_of_ones_own() -> int:
     return assert_type(other.run(), int)
 
 
+def what_failed() -> None:
+    for record in app.errors.filter(kind="mail", reason="timeout", since="15m", until=datetime.now().astimezone()):
+        assert_type(record.details.reason, str)
+        assert_type(app.errors.requeue(record, record.id), int)
+    with app.errors.drain(5) as records:
+        assert_type([record.data for record in records], list[bytes])
+    assert_type(app.errors.at("redis://127.0.0.1", namespace="other").count(), int)
+
+
 # what is wrong, and is seen before it runs
 
 
@@ -188,3 +197,5 @@ def wrong() -> None:
     Msg(7, "body")  # type: ignore[arg-type]
     Page([], cursor=1, more="yes")  # type: ignore[arg-type]
     Source(room="much")  # type: ignore[arg-type]
+    app.errors.filter(since=[])  # type: ignore[arg-type]
+    app.errors.delete(7)  # type: ignore[arg-type]

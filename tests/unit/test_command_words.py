@@ -2,7 +2,7 @@
 
 import pytest
 
-from soloist.cli.main import arranged, cli
+from soloist.cli.main import ALONE, arranged, cli
 
 
 def words(line: str) -> list[str]:
@@ -37,8 +37,14 @@ def test_options_may_stand_before_the_command_and_after_it(command: str) -> None
     """With their values, also those that look like a command or an App."""
     before = ["--url", "redis://host", "--namespace", "status", "--lease=3", "--embedded"]
 
-    assert arranged([*before, command]) == [command, *before]
-    assert arranged([command, *before]) == [command, *before]
+    expected = [*ALONE.get(command, "").split(), *before]
+    assert arranged([*before, command]) == [command, *expected]
+    assert arranged([command, *before]) == [command, *expected]
+
+
+def test_options_before_a_request_for_help_are_left_out() -> None:
+    """A group knows none of them."""
+    assert arranged(words("--embedded schedules --help")) == words("schedules --help")
 
 
 def test_an_option_whose_value_may_be_missing_takes_no_command_for_it() -> None:

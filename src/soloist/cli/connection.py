@@ -51,9 +51,14 @@ class Reach:
         self.reached: list[Target] = []
 
     def __call__(
-        self, app: "App | None" = None, *, needs_connection: bool = False, purpose: Purpose = Purpose.CHANGE
+        self,
+        app: "App | None" = None,
+        *,
+        needs_connection: bool = False,
+        purpose: Purpose = Purpose.CHANGE,
+        default_namespace: str | None = None,
     ) -> Target:
-        goal = resolve(flags(self._given), app, needs_connection=needs_connection)
+        goal = resolve(flags(self._given), app, needs_connection=needs_connection, default_namespace=default_namespace)
         self.reached.append(goal)
         return meet(goal, purpose)
 

@@ -17,25 +17,47 @@ PATIENCE = 10.0
 TIMEOUT = 5.0
 
 
+sources_option = click.option(
+    "--source", "sources", metavar="NAME", multiple=True, help="A source instead; repeatable."
+)
+schedules_option = click.option(
+    "--schedule", "schedules", metavar="NAME", multiple=True, help="A schedule; repeatable."
+)
+
+
 @click.command("pause", short_help="Handlers take no more (of some kinds).")
 @click.argument("kinds", metavar="[KIND...]", nargs=-1)
+@sources_option
+@schedules_option
 @connects
-def pause(target: Callable[[], Target], kinds: Sequence[str]) -> None:
-    """Handlers take no more messages of these kinds (of all, if none is named). What they hold is finished."""
-    _switch(target, kinds, on=True)
+def pause(target: Callable[[], Target], kinds: Sequence[str], sources: Sequence[str], schedules: Sequence[str]) -> None:
+    """Handlers take no more messages of these kinds (of all, if nothing is named). What they hold is finished.
+
+    A source that is paused is not called; the ticks of a schedule that is go by. It stays so, whoever generates, until it is
+    resumed.
+    """
+    _switch(target, kinds, sources, schedules, on=True)
 
 
 @click.command("resume", short_help="Handlers go on.")
 @click.argument("kinds", metavar="[KIND...]", nargs=-1)
+@sources_option
+@schedules_option
 @connects
-def resume(target: Callable[[], Target], kinds: Sequence[str]) -> None:
-    """Handlers go on with these kinds (with all, if none is named)."""
-    _switch(target, kinds, on=False)
+def resume(
+    target: Callable[[], Target], kinds: Sequence[str], sources: Sequence[str], schedules: Sequence[str]
+) -> None:
+    """Handlers go on with these kinds (with all, if nothing is named). Ticks of the pause are not made up for."""
+    _switch(target, kinds, sources, schedules, on=False)
 
 
-def _switch(target: Callable[[], Target], kinds: Sequence[str], *, on: bool) -> None:
+def _switch(
+    target: Callable[[], Target], kinds: Sequence[str], sources: Sequence[str], schedules: Sequence[str], *, on: bool
+) -> None:
     from soloist.inspector import Inspector
+    from soloist.store.agenda import read_agenda
     from soloist.store.control import pause as switch
+    from soloist.store.envelope import NAME
     from soloist.store.keys import Keys
     from soloist.store.link import Link
 
@@ -46,9 +68,21 @@ def _switch(target: Callable[[], Target], kinds: Sequence[str], *, on: bool) -> 
     for kind in kinds:
         if kind not in seen.kinds:
             raise UsageError(f"kind {kind!r} is not known here; there are: {', '.join(seen.kinds)}.")
-    chosen = list(kinds or seen.kinds)
-    switch(Link(goal.server, TIMEOUT), Keys(goal.namespace), chosen, on=on)
-    write(f"{'paused' if on else 'resumed'}: {', '.join(chosen)}\n")
+    chosen = list(kinds if kinds or sources or schedules else seen.kinds)
+    link, keys = Link(goal.server, TIMEOUT), Keys(goal.namespace)
+    for source in sources:
+        if not NAME.fullmatch(source):
+            raise UsageError(f"{source!r} is no name of a source.")
+    known = read_agenda(link, keys).schedules
+    for schedule in schedules:
+        if schedule not in known:
+            raise UsageError(
+                f"there is no schedule {schedule!r} here; there are: {', '.join(sorted(known)) or 'none'}."
+            )
+    others = [*(f"source:{name}" for name in sources), *(f"schedule:{name}" for name in schedules)]
+    switch(link, keys, chosen, others, on=on)
+    told = [*chosen, *(each.replace(":", " ", 1) for each in others)]
+    write(f"{'paused' if on else 'resumed'}: {', '.join(told)}\n")
 
 
 @click.command("handover", short_help="The generator steps down, a successor takes its part.")

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import chain
 from typing import NoReturn
 
 import click
@@ -24,13 +25,17 @@ from soloist.cli.clean import clean
 from soloist.cli.control import handover, pause, resume
 from soloist.cli.doctor import doctor
 from soloist.cli.errors import errors
+from soloist.cli.export import export
 from soloist.cli.get_errors import get_errors
+from soloist.cli.importing import import_file
 from soloist.cli.log import log
 from soloist.cli.monitor import monitor
 from soloist.cli.output import ClosedPipe, note
 from soloist.cli.prove import prove
+from soloist.cli.publish import publish
 from soloist.cli.purge import purge
 from soloist.cli.run import run
+from soloist.cli.schedules import schedules
 from soloist.cli.server import server
 from soloist.cli.status import status
 from soloist.cli.timeline import timeline
@@ -79,11 +84,15 @@ def cli() -> None:
 
 
 COMMANDS = (
-    run, get_errors, errors, status, log, timeline, monitor, pause, resume, handover, clean, purge, server, doctor, bench,
-    chaos, prove,
+    run, get_errors, errors, status, log, timeline, monitor, pause, resume, publish, schedules, handover, clean, purge, server, doctor, bench,
+    chaos, prove, export, import_file,
 )  # fmt: skip
 for command in COMMANDS:
     cli.add_command(command)
+
+
+ALONE = {"schedules": "list"}
+"""What a group does if nothing is said behind it."""
 
 
 def arranged(words: Sequence[str]) -> list[str]:
@@ -100,6 +109,10 @@ def arranged(words: Sequence[str]) -> list[str]:
         at = _first_word(rest)
         if at < len(rest):
             return [command, rest[at], *rest[:at], *rest[at + 1 :]]
+        if {"-h", "--help"} & set(rest):
+            return [command, "--help"]
+        if command in ALONE:
+            return [command, ALONE[command], *rest]
     return [command, *rest]
 
 
@@ -116,7 +129,7 @@ def _first_word(words: Sequence[str]) -> int:
 @cache
 def _options() -> dict[str, click.Option]:
     """Every option of any command, by what it is called."""
-    commands = [*cli.commands.values(), *errors.commands.values(), *server.commands.values()]
+    commands = [*cli.commands.values(), *chain(*(each.commands.values() for each in (errors, schedules, server)))]
     options = [option for command in commands for option in command.params if isinstance(option, click.Option)]
     helping = click.Option(["-h", "--help"], is_flag=True)
     return {name: option for option in (*options, helping) for name in option.opts}

@@ -35,6 +35,8 @@ COUNT = Number(int, 1, 2**53, "a whole number, 1 to 2^53")
 SHARE = Number(float, 0, 1, "a number, 0 to 1")
 SECONDS = Number(float, 0, 31_536_000, "a number of seconds, 0 to 31536000 (a year)")
 
+DELAY = Number(float, 0, 315_360_000, "a number of seconds, 0 to 315360000 (ten years)")
+
 
 class Address(click.ParamType):  # type: ignore[type-arg]  # generic only in the newest click
     """[HOST:]PORT, on this machine."""

@@ -95,9 +95,8 @@ def _foot(seen: Snapshot, found: Sequence[Finding], style: Style) -> list[str]:
     lines = []
     if seen.line:
         lines.append(style("> in line to generate next", "dim"))
-    paused = [_harmless(name) for name, kind in seen.kinds.items() if kind.paused]
-    if paused:
-        lines.append(f"paused: {', '.join(paused)}")
+    if seen.rests:
+        lines.append(f"paused: {', '.join(map(_harmless, seen.rests))}")
     return [*lines, *(f"{style(finding.code, 'bad')}: {finding.says}" for finding in found)]
 
 

@@ -100,7 +100,10 @@ def _title(state: State, now: float, width: int) -> Line:
         Span(f" {state.scope.namespace}", Tone.STRONG),
         f" on {state.scope.where}{app}",
     )
-    right = line(Span(clock(state.seen_wall + now - state.seen_at) + " " if state.seen_at else "", Tone.DIM))
+    rests = f"paused: {tame(', '.join(seen.rests))}" if seen and seen.rests else ""
+    told = clock(state.seen_wall + now - state.seen_at) + " " if state.seen_at else ""
+    room = max(0, width - left.width - len(told) - 4)
+    right = line(Span(f"{rests[:room]}  " if rests else "", Tone.DOUBT), Span(told, Tone.DIM))
     return between(left, right, width).on(Ground.BAR)
 
 

@@ -88,11 +88,11 @@ class Drainer:
             else:
                 return
 
-    def confirm(self, records: Sequence[Record]) -> None:
-        """These, of the last batch, were printed and flushed: remove them."""
+    def confirm(self, records: Sequence[Record]) -> bool:
+        """These, of the last batch, were printed and flushed: remove them. False if all of the batch is in other hands now."""
         incarnation = self._drained_by
         ids = [record.id for record in records]
-        self._ask(incarnation, lambda: confirm(self._link, self.keys, incarnation.id, ids))
+        return self._ask(incarnation, lambda: confirm(self._link, self.keys, incarnation.id, ids)) is not None
 
     def _drain(self, most: int) -> Drained | None:
         incarnation = self._drained_by = self.incarnation

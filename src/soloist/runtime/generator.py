@@ -1,14 +1,17 @@
-"""The generator's part of an instance: a reader for each source, one sender for all of them."""
+"""The generator's part of an instance: a reader for each source, a scheduler, and one sender for all of them."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from soloist.declared import DeclaredSource
 from soloist.durations import duration
+from soloist.runtime.alarm import Alarm
 from soloist.runtime.played_term import PlayedTerm
 from soloist.runtime.reader import Reader
+from soloist.runtime.scheduler import Scheduler
 from soloist.runtime.sender import Sender
+from soloist.schedules.schedule import Schedule
 
 if TYPE_CHECKING:
     import threading
@@ -26,13 +29,22 @@ class Generator:
         until: stop at this sequence number, None for never.
     """
 
-    def __init__(self, instance: "Instance", sources: Sequence[DeclaredSource], until: int | None = None) -> None:
+    def __init__(
+        self,
+        instance: "Instance",
+        sources: Sequence[DeclaredSource],
+        schedules: Mapping[str, Schedule],
+        until: int | None = None,
+    ) -> None:
         self._sender = Sender(instance, until)
         self.readers = [Reader(instance, source, self._sender) for source in sources]
+        self._scheduler = Scheduler(instance, schedules, self._sender)
+        self._alarm = Alarm(instance)
+        self._actors: Sequence[Reader | Scheduler | Alarm] = (*self.readers, self._scheduler, self._alarm)
 
     @property
     def threads(self) -> "list[threading.Thread]":
-        return [reader.thread for reader in self.readers]
+        return [actor.thread for actor in self._actors]
 
     @property
     def is_caught(self) -> bool:
@@ -50,21 +62,26 @@ class Generator:
 
     def begin(self, term: PlayedTerm) -> None:
         """The instance was elected."""
-        for reader in self.readers:
-            reader.begin(term)
+        for actor in self._actors:
+            actor.begin(term)
+
+    def heard(self, agenda: int) -> None:
+        """A beat told which version of the agenda there is."""
+        self._scheduler.heard(agenda)
 
     def stop(self, within: float) -> bool:
         """Publish no more; True if the call in hand is known."""
-        for reader in self.readers:
-            reader.stop()
+        for actor in self._actors:
+            actor.stop()
         deadline = time.monotonic() + within
         for thread in self.threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         return not any(thread.is_alive() for thread in self.threads)
 
-    def hang_up(self) -> None:
+    def hang_up(self, within: float) -> None:
         """The instance has left: leave no connection behind."""
         self._sender.hang_up()
+        self._alarm.hang_up(time.monotonic() + within)
 
 
 def _trouble(reader: Reader) -> str | None:

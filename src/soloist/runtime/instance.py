@@ -47,10 +47,12 @@ class Part:
     Attributes:
         may_generate: False for one that only handles.
         until: the generator stops at this sequence number.
+        schedule_clock: what time it is for schedules, ms; None: the server's.
     """
 
     may_generate: bool = True
     until: int | None = None
+    schedule_clock: Callable[[], float] | None = None
 
 
 class Instance:
@@ -132,6 +134,10 @@ class Instance:
     def doubt_connections(self) -> None:
         self.handler.leave_the_bell()
 
+    def schedule_ms(self) -> int:
+        """What time it is for schedules."""
+        return int((self._part.schedule_clock or self.clock.now_ms)())
+
     # life
 
     def start(self) -> None:
@@ -156,7 +162,7 @@ class Instance:
         self.heart.start()
 
     def _new_generator(self) -> Generator:
-        return Generator(self, self.app.sources, self._part.until)
+        return Generator(self, self.app.sources, self.app.jobs, self._part.until)
 
     def wait(self, within: float | None = None) -> bool:
         """Wait until somebody asks it to stop, or it failed; True if so."""
@@ -191,7 +197,7 @@ class Instance:
     def _hang_up(self, within: float) -> None:
         """Leave no connection to the garbage collector: the process may live on, and the server counts them."""
         self.handler.hang_up(within)
-        self.generator.hang_up()
+        self.generator.hang_up(within)
         self.heart.hang_up(within)
         self._asking.close()
         self._control.close()
@@ -248,6 +254,7 @@ class Instance:
     def heard(self, heard: Heard, incarnation: Incarnation, played: int, sent: float) -> None:
         """Act on a beat's answer."""
         self.instances = heard.instances
+        self.generator.heard(heard.agenda)
         if heard.instances <= 1:
             self._stands_back_until = 0.0  # nobody is left to leave it to
         self.events.tell_totals()

@@ -24,6 +24,7 @@ class PlayedTerm:
         """It was asked to step down: it is to be resigned, not renewed."""
         self._changed = threading.Condition()
         self._over = False
+        self._paused: frozenset[str] | None = None
         self._until = permitted_until(sent, lease)
 
     @property
@@ -45,6 +46,28 @@ class PlayedTerm:
         self.call = call
         self.seq += messages
         self.renewed(sent, lease)
+
+    def agenda_is(self, paused: frozenset[str]) -> None:
+        """The agenda was read: these sources (`source:NAME`) and others are paused."""
+        with self._changed:
+            self._paused = paused
+            self._changed.notify_all()
+
+    def is_paused(self, source: str) -> bool:
+        """Whether a source is not to be called now."""
+        return self._paused is not None and f"source:{source}" in self._paused
+
+    def wait_until_agenda_is_known(self) -> bool:
+        """A source may be paused: nobody calls one before the agenda was read in this term; False if that is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._over or self._paused is not None)
+            return not self._over
+
+    def wait_until_resumed(self, source: str) -> bool:
+        """Wait while a source is paused; False if the term is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._over or not self.is_paused(source))
+            return not self._over
 
     def wait_until_over(self, within: float) -> bool:
         """Wait; True if the term is over."""

@@ -61,7 +61,7 @@ class PoolLane(Lane):
         """Where the messages in hand belong. By the message, not by its envelope: after a rebirth the same one may be
         claimed anew while an attempt of the incarnation before still runs, and that must not answer for it."""
         self._crew = crew_of(self._call, self._guarded)
-        self._porter = Porter(instance, self.kind, BLOCK, self._rung)
+        self._porter = Porter(instance, f"bell {self.kind}", instance.keys.bell(self.kind), BLOCK, self._rung)
         self.threads.append(self._porter.thread)
 
     def play(self, wanted: bool) -> None:

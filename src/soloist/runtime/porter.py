@@ -1,4 +1,4 @@
-"""A porter: waits at the bell of a kind for a lane that is busy with other messages meanwhile."""
+"""A porter: waits at a bell for somebody who is busy with other things meanwhile."""
 
 import threading
 import time
@@ -17,20 +17,22 @@ class Porter:
     """Waits while it is asked to, and says when a token came.
 
     Args:
+        name: of its thread.
+        bell: the key of the list at which it waits.
         block: seconds for which it waits at a time.
         rung: what to do then.
     """
 
-    def __init__(self, instance: "Instance", kind: str, block: float, rung: Callable[[], None]) -> None:
-        self._bell = instance.keys.bell(kind)
+    def __init__(self, instance: "Instance", name: str, bell: str, block: float, rung: Callable[[], None]) -> None:
+        self._bell = bell
         self._block = block
         self._rung = rung
         self._link = Link(instance.server, block + instance.settings.call_timeout)
-        self._patience = Patience("bell", instance.outage)
+        self._patience = Patience(name, instance.outage)
         self._asked = threading.Event()
         self._ended = False
         self.is_waiting = False
-        self.thread = threading.Thread(target=instance.guard(self._wait), name=f"bell {kind}", daemon=True)
+        self.thread = threading.Thread(target=instance.guard(self._wait), name=name, daemon=True)
 
     def ask(self) -> None:
         """Wait for the next token."""

@@ -111,6 +111,8 @@ class Reader:
         course = Course(declared, term, instance.ctx, instance.loop, instance.settings.max_body)
         not_before = 0.0
         try:
+            if not term.wait_until_agenda_is_known():
+                return
             while self._wait_until_due(term, cadence, not_before):
                 room = self._sender.room(term, PAGE_MOST)
                 if not room:
@@ -132,6 +134,10 @@ class Reader:
     def _wait_until_due(self, term: PlayedTerm, cadence: Cadence, not_before: float) -> bool:
         """False if the term is over. Ticks that pass while it may not come are not made up for."""
         while not term.is_over:
+            if term.is_paused(self.name):
+                term.wait_until_resumed(self.name)
+                not_before = time.monotonic()
+                continue
             now = time.monotonic()
             wait = max(cadence.wait(now), not_before - now)
             if wait <= 0:

@@ -7,20 +7,51 @@ and the call, it is refused by the script.
 
 import threading
 import time
+from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from soloist.errors import Unavailable
 from soloist.runtime.pages import Sheet
 from soloist.runtime.patience import Patience
 from soloist.runtime.played_term import PlayedTerm
+from soloist.runtime.ticks import TickSheet
+from soloist.schedules.schedule import Overlap
 from soloist.store.link import Link
-from soloist.store.messages import Full, PageCall, publish
+from soloist.store.messages import Busy, Full, PageCall, publish
 from soloist.store.replies import Superseded, TermOver
 
 if TYPE_CHECKING:
     from soloist.runtime.instance import Instance
 
 FULL_WAIT = 0.05
+
+
+class Outcome(Enum):
+    """What became of a page."""
+
+    ACCEPTED = auto()
+    BUSY = auto()
+    """A run of its schedule is not over; nothing was published."""
+    FULL = auto()
+    """Too many wait; nothing was published."""
+    OVER = auto()
+    """The term is over; whether it was published is unknown, and somebody else's to know."""
+
+
+@dataclass(frozen=True)
+class Tick:
+    """Which tick a page is of.
+
+    Attributes:
+        at_ms: the last one that is done with then.
+        overlap: of a schedule: what becomes of it while a run is not over.
+        skipped: ticks of a schedule before it that are not made up for.
+    """
+
+    at_ms: int
+    overlap: Overlap = "allow"
+    skipped: int = 0
 
 
 class Sender:
@@ -49,23 +80,33 @@ class Sender:
 
     def publish(self, term: PlayedTerm, source: str, sheet: Sheet, tick: int) -> bool:
         """Until it is known to be accepted; False if the term is over."""
-        while (is_accepted := self._publish(term, source, sheet, tick)) is None:
+        while (outcome := self.offer(term, source, sheet, Tick(tick))) is Outcome.FULL:
             term.wait_until_over(FULL_WAIT)
-        return is_accepted
+        return outcome is Outcome.ACCEPTED
 
-    def _publish(self, term: PlayedTerm, source: str, sheet: Sheet, tick: int) -> bool | None:
-        """None if too many wait: the call number is not used, so others may publish what there is room for."""
+    def offer(self, term: PlayedTerm, source: str, sheet: Sheet | TickSheet, tick: Tick) -> Outcome:
+        """Until its outcome is known. If too many wait, the call number is not used: others may publish where there is room."""
         with self._lock:
             # kill point: between source and publish
             first = term.seq + 1
             envelopes = sheet.envelopes(first, term.tag, int(self._instance.clock.now_ms()))
-            page = PageCall(term.number, term.call + 1, first, source, envelopes, sheet.cursor, tick)
-            is_accepted = self._send(term, page, sheet.many)
-            if is_accepted is False:
+            page = PageCall(
+                term=term.number,
+                call=term.call + 1,
+                first=first,
+                source=source,
+                envelopes=envelopes,
+                cursor=sheet.cursor,
+                tick=tick.at_ms,
+                overlap="wait" if tick.overlap == "queue" else tick.overlap,
+                skipped=tick.skipped,
+            )
+            outcome = self._send(term, page, sheet.many)
+            if outcome is Outcome.OVER:
                 self._patience.ended()
-            return is_accepted
+            return outcome
 
-    def _send(self, term: PlayedTerm, page: PageCall, messages: int) -> bool | None:
+    def _send(self, term: PlayedTerm, page: PageCall, messages: int) -> Outcome:
         instance = self._instance
         is_known = True
         while term.wait_until_permitted():
@@ -76,9 +117,13 @@ class Sender:
             except Full:
                 self._patience.well()
                 if is_known:
-                    return None
+                    return Outcome.FULL
                 # A late copy of this very call may still arrive: no other page may have its number.
                 term.wait_until_over(FULL_WAIT)
+            except Busy:
+                self._patience.well()
+                term.published(page.call, 0, sent, instance.settings.lease)
+                return Outcome.BUSY
             except TermOver as superseded:
                 instance.lose_term(term, superseded.what)
             except Superseded as superseded:
@@ -91,5 +136,5 @@ class Sender:
                 term.published(page.call, messages, sent, instance.settings.lease)
                 if messages:
                     instance.events.count_generated(term.number, term.seq, messages, at=sent_at)
-                return True
-        return False
+                return Outcome.ACCEPTED
+        return Outcome.OVER

@@ -89,6 +89,14 @@ def from_json(stored: str) -> Schedule:
     return schedule
 
 
+def is_of_code(stored: str) -> bool:
+    """Whether the App's code declares it; of one that nobody can read, no."""
+    try:
+        return msgspec.json.decode(stored, type=Schedule).origin == "code"
+    except msgspec.MsgspecError:
+        return False
+
+
 def _check_cron(where: str, cron: Any) -> None:
     if not isinstance(cron, str) or len(cron.split()) not in FIELDS:
         raise UsageError(

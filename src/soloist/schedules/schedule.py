@@ -15,11 +15,15 @@ Origin: TypeAlias = Literal["code", "data"]
 """Whether the App's code declares it, or somebody added it at run time."""
 
 
+KIND = "schedule:"
+"""What the kind of a job begins with that the App's code schedules; then comes its name."""
+
+
 class Schedule(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One schedule. Either `cron` or `every_ms` says when.
 
     Attributes:
-        kind: of the messages that it publishes; of one that decorates its job `schedule:NAME`.
+        kind: of the messages that it publishes; of one that decorates its job schedule:NAME.
         cron: five fields, or six with seconds first.
         every_ms: distance of the ticks; the first one is so long after it was first seen.
         tz: the IANA name of the time zone in which `cron` is read.

@@ -79,5 +79,11 @@ class Times:
         return datetime.fromtimestamp(at_ms // 1000, self._tz)
 
 
+def in_utc(tick: int) -> str:
+    """A tick for people and keys: 2026-11-19T03:00:00Z, with milliseconds if it has any."""
+    at = datetime.fromtimestamp(tick / 1000, UTC)
+    return at.strftime("%Y-%m-%dT%H:%M:%S") + (f".{tick % 1000:03d}Z" if tick % 1000 else "Z")
+
+
 def _ms(at: datetime) -> int:
     return round(at.timestamp() * 1000)

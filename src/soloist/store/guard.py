@@ -10,6 +10,9 @@ from soloist.store.link import Link
 PROTOCOL = 4
 """The version of keys, envelopes and scripts together. An instance never speaks to a namespace of another one."""
 
+IMPORTING = "importing"
+"""What a namespace speaks until an import into it is complete: nobody knows it, so nobody comes in. See prepare.lua."""
+
 
 class EmptyNamespace(NamespaceError):
     """There is nothing under this name."""
@@ -51,6 +54,12 @@ def check_protocol(link: Link, keys: Keys) -> None:
 
 
 def _another_protocol(keys: Keys, spoken: str) -> NamespaceError:
+    if spoken == IMPORTING:
+        return NamespaceError(
+            f"namespace {keys.namespace!r}: an import into it has begun and is not complete. If it does not run any more, run "
+            f"`soloist import` again with the same file, or remove what is there: "
+            f"soloist purge --namespace {keys.namespace} --yes"
+        )
     return NamespaceError(
         f"namespace {keys.namespace!r} speaks version {spoken} of the protocol, this soloist {PROTOCOL}. "
         f"Update the older side, or name another namespace with --namespace."

@@ -1,6 +1,6 @@
-"""Drain and confirm, and the record of an error as it rests in Redis."""
+"""The record of an error as it rests in Redis, and the scripts that read and move it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -11,7 +11,9 @@ from soloist.store.script import Script
 
 DRAIN, CONFIRM = Script("drain"), Script("confirm")
 REQUEUE, DISCARD = Script("requeue"), Script("discard")
+PEEK = Script("peek")
 
+PAGE = 500
 
 Failure: TypeAlias = tuple[str, int]
 """A message id and the time of its failure (server µs): a record that failed again since is another one."""
@@ -116,10 +118,70 @@ def discard(link: Link, keys: Keys, failures: Sequence[Failure]) -> int:
     return int(reply[1])
 
 
-def ids_by_time(link: Link, keys: Keys, first: int, last: int, *, newest: bool = False) -> list[str]:
-    """Ids of records by time of failure, from one place to another, both included."""
-    words = ["ZRANGE", keys.errors_by_time, str(first), str(last), *(["REV"] if newest else [])]
-    return replies.texts(link.command(*words))
+def pages(
+    link: Link,
+    keys: Keys,
+    span: tuple[int | None, int | None] = (None, None),
+    *,
+    newest: bool = False,
+    bodies: bool = True,
+) -> Iterator[list[Record]]:
+    """The records that are there when it begins, of a time (server µs, both ends included), by the time of their failure.
+
+    What fails meanwhile is not among them, so it comes to an end; whoever removes what it got does not disturb it.
+
+    Args:
+        bodies: without them, of each envelope there is only the beginning.
+    """
+    first, last = span
+    latest = _latest(link, keys)
+    if latest is None:
+        return
+    last = latest if last is None else min(last, latest)
+    passed_over: list[str] = []
+    edge = None
+    while page := _peek(link, keys, (first, last), passed_over, newest=newest, bodies=bodies):
+        at = page[-1][1]
+        passed_over = [*(passed_over if at == edge else []), *(ident for ident, time, _ in page if time == at)]
+        edge = at
+        first, last = (first, at) if newest else (at, last)
+        yield [parse(ident.encode(), stored) for ident, _, stored in page if stored]
+
+
+def _peek(
+    link: Link,
+    keys: Keys,
+    span: tuple[int | None, int],
+    passed_over: Sequence[str],
+    *,
+    newest: bool,
+    bodies: bool,
+) -> list[tuple[str, int, bytes]]:
+    """Of each id, time of its failure, and what is stored (nothing, if somebody else put its id there). See peek.lua."""
+    reply = PEEK.call(
+        link,
+        keys={"errors": keys.errors, "errors_by_time": keys.errors_by_time},
+        args={
+            "first": "-inf" if span[0] is None else span[0],
+            "last": span[1],
+            "newest": int(newest),
+            "limit": PAGE,
+            "bodies": int(bodies),
+        },
+        more_args=passed_over,
+    )
+    replies.word(reply, "peek", "OK")
+    of_three = iter(reply[1])
+    return [
+        (replies.text(ident), int(float(time)), stored)
+        for ident, time, stored in zip(of_three, of_three, of_three, strict=True)
+    ]
+
+
+def _latest(link: Link, keys: Keys) -> int | None:
+    """When the last one failed; None if there is none."""
+    found = link.command("ZRANGE", keys.errors_by_time, 0, 0, "REV", "WITHSCORES")
+    return int(float(found[1])) if found else None
 
 
 def read(link: Link, keys: Keys, ids: Sequence[str]) -> list[Record]:
@@ -133,3 +195,16 @@ def read(link: Link, keys: Keys, ids: Sequence[str]) -> list[Record]:
 def count(link: Link, keys: Keys) -> int:
     """How many records are at rest."""
     return int(link.command("HLEN", keys.errors))
+
+
+def count_of(link: Link, keys: Keys, span: tuple[int | None, int | None]) -> int:
+    """How many of those at rest are of a time (server µs, both ends included)."""
+    first, last = span
+    bounds = ("-inf" if first is None else first, "+inf" if last is None else last)
+    return int(link.command("ZCOUNT", keys.errors_by_time, *bounds))
+
+
+def server_us(link: Link) -> int:
+    """The server's time, by which failures are dated."""
+    seconds, us = link.command("TIME")
+    return int(seconds) * 1_000_000 + int(us)

@@ -61,6 +61,7 @@ class Seen:
     instances: list[InstanceSeen]
     drainers: list[InstanceSeen]
     kinds: list[KindSeen]
+    paused: list[str]
     found: Found
 
     @property
@@ -107,7 +108,7 @@ def snapshot(link: Link, keys: Keys, found: Found | None = None) -> Seen:
 
 
 def _seen(reply: list[Any], found: Found) -> Seen:
-    _, now_ms, meta, term, totals, line, errors, instances, drainers, kinds = reply
+    _, now_ms, meta, term, totals, line, errors, instances, drainers, kinds, paused = reply
     return Seen(
         now_ms=int(now_ms),
         meta=replies.fields(meta),
@@ -121,6 +122,7 @@ def _seen(reply: list[Any], found: Found) -> Seen:
             KindSeen(replies.text(name), int(waiting), _published(head), bool(paused))
             for name, waiting, head, paused in kinds
         ],
+        paused=replies.texts(paused),
         found=found,
     )
 

@@ -98,7 +98,10 @@ for i, name in ipairs(names) do
   redis.call('HINCRBY', totals, 'published:' .. name, counts[i])
   ring(lists[name])
 end
-if schedule then track_runs(tracked, runs, ids_of({ unpack(envelopes, 13 + 2 * kinds_count) }), schedule) end
+if schedule then
+  track_runs(tracked, runs, ids_of({ unpack(envelopes, 13 + 2 * kinds_count) }), schedule)
+  if total > 0 then redis.call('HSET', runs, 'tick ' .. schedule, tick) end
+end
 if skipped > 0 then redis.call('HINCRBY', runs, 'skipped ' .. schedule, skipped) end
 if total > 0 then
   redis.call('HINCRBY', totals, 'published', total)

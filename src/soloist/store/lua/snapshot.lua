@@ -20,8 +20,9 @@
 --   kinds_count      int
 --   ...              text  the instance ids, the drainer ids, the kinds, each sorted
 -- REPLY
---   OK now_ms meta term totals line errors instances drainers kinds
---        instances and drainers: of each id, deadline, how many it holds, fields; kinds: name, waiting, head, paused
+--   OK now_ms meta term totals line errors instances drainers kinds paused
+--        instances and drainers: of each id, deadline, how many it holds, fields; kinds: name, waiting, head, paused; paused: all that is, kind:NAME, source:NAME,
+--        schedule:NAME
 --   CHANGED instances drainers kinds   who and what is there now
 local meta, instances, drainers, line, term = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local totals, errors, kinds, paused = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
@@ -61,4 +62,4 @@ for i, name in ipairs(given[3]) do
   seen_kinds[i] = { name, pending_in(of), string.sub(head_of(of), 1, 256), redis.call('HEXISTS', paused, 'kind:' .. name) }
 end
 return { 'OK', now, redis.call('HGETALL', meta), redis.call('HGETALL', term), redis.call('HGETALL', totals),
-  redis.call('HGETALL', line), redis.call('HLEN', errors), seen_instances, seen_drainers, seen_kinds }
+  redis.call('HGETALL', line), redis.call('HLEN', errors), seen_instances, seen_drainers, seen_kinds, redis.call('HKEYS', paused) }

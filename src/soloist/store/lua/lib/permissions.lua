@@ -3,7 +3,7 @@
 local NEEDED = {
   'DEL', 'EXISTS', 'GETRANGE', 'HDEL', 'HEXISTS', 'HGET', 'HGETALL', 'HINCRBY', 'HKEYS', 'HLEN', 'HMGET', 'HSET', 'HSETNX',
   'LINDEX', 'LLEN', 'LPOP', 'LPUSH', 'LRANGE', 'LREM', 'LSET', 'LTRIM', 'RPUSH', 'SADD', 'SCARD', 'SMEMBERS',
-  'STRLEN', 'TYPE', 'UNLINK', 'XADD', 'XLEN', 'ZADD', 'ZCARD', 'ZMSCORE', 'ZRANGE', 'ZREM', 'ZSCORE' }
+  'STRLEN', 'TYPE', 'UNLINK', 'XADD', 'XLEN', 'XREVRANGE', 'ZADD', 'ZCARD', 'ZMSCORE', 'ZRANGE', 'ZREM', 'ZSCORE' }
 local function first_forbidden(key)
   for _, command in ipairs(NEEDED) do
     if not redis.acl_check_cmd(command, key) then return command end

@@ -1,7 +1,7 @@
 -- Messages whose end somebody waits for: the hash `tracked`, message id -> "unique KIND KEY" or "run BEGAN NAME", as long
 -- as it is pending or claimed. `unique`: "KIND KEY" -> the id of the one that there is. `runs`, of each schedule, "WHAT NAME":
 -- running (published and not ended), began, ended (server ms), took (ms), result (completed | failed), failures (in a row),
--- skipped (ticks that were not made up for).
+-- skipped (ticks that were not made up for), tick (the last one that was published).
 local function tracked_among(tracked, ids)
   local found = {}
   for first = 1, #ids, 1000 do

@@ -1,0 +1,183 @@
+"""A producer: publishes for a process that need not be an instance, each message once, whatever becomes of the replies.
+
+Its calls are numbered and go one after another; one whose outcome is unknown is repeated, unchanged, until it is known, or
+the producer is given up: what it may still have under way is refused then, or was the last that it did.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from soloist.errors import NotPublished, Unavailable
+from soloist.runtime.incarnation import new_id
+from soloist.runtime.patience import FIRST, LONGEST
+from soloist.store.envelope import pack
+from soloist.store.keys import Keys
+from soloist.store.link import Link
+from soloist.store.messages import Full
+from soloist.store.server import Server
+from soloist.store.submissions import Gone, SpecialMessage, SubmitCall, enlist, submit
+
+PAGE = 1000
+"""Messages of one call at most."""
+
+PAGE_BYTES = 2**20
+"""Bytes of one call, but for a single message that is larger."""
+
+MOST_KINDS = 100
+
+FULL_WAIT = 0.05
+"""Seconds between attempts while too many wait."""
+
+FRESH = 1800.0
+"""Seconds after which one that was not heard enlists anew: the server forgets those who were silent for an hour."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A message to be published.
+
+    Attributes:
+        delay_ms: not before so many ms are over.
+        at_ms: not before this time of the server.
+        waits: who waits for its end: "unique KEY", "run SCHEDULE" or nobody.
+    """
+
+    kind: str
+    body: bytes
+    key: bytes = b""
+    delay_ms: int = 0
+    at_ms: int = 0
+    waits: str = ""
+    headers: bytes = b""
+
+    @property
+    def is_special(self) -> bool:
+        return bool(self.delay_ms or self.at_ms or self.waits)
+
+
+class Producer:
+    """Publishes from any thread of one process. In a forked child another one has to be made.
+
+    Args:
+        app: the App's name; empty: whatever is there, but something must be.
+        patience: seconds for which a call is tried.
+    """
+
+    def __init__(
+        self, server: Server, namespace: str, app: str, max_pending: int, timeout: float, patience: float
+    ) -> None:
+        self.process = os.getpid()
+        self._keys = Keys(namespace)
+        self._app = app
+        self._max_pending = max_pending
+        self._patience = patience
+        self._link = Link(server, timeout)
+        self._lock = threading.Lock()
+        self._id = ""
+        self._call = self._number = 0
+        self._heard_at = self._since = time.monotonic()
+        self._now_ms = 0
+
+    def publish(self, wanted: Sequence[Wanted]) -> list[str]:
+        """Publish all of it, in this order; answers the ids: of a message whose key is there already, that of the other one.
+
+        Raises:
+            NotPublished: it was given up; what was before it is published.
+        """
+        ids: list[str] = []
+        with self._lock:
+            for page in _pages(wanted):
+                ids += self._publish(page, ids)
+        return ids
+
+    def close(self) -> None:
+        with self._lock:
+            self._link.close()
+
+    def _publish(self, page: Sequence[Wanted], before: Sequence[str]) -> list[str]:
+        give_up, wait, is_undecided = time.monotonic() + self._patience, 0.0, False
+        if time.monotonic() - self._heard_at > FRESH:
+            self._id = ""  # not later: a call that may have been applied is repeated under the id that it had
+        while True:
+            try:
+                if not self._id:
+                    self._enlist()
+                    is_undecided = False
+                ids, call = self._written(page)
+                found = submit(self._link, self._keys, self._id, self._max_pending, call)
+            except Full:  # the call number is free; but a late copy of this very call may still come
+                said = f"the server has {self._max_pending:,} messages waiting, which is as many as max_pending allows"
+                wait = FULL_WAIT
+            except Gone:  # it forgot us, or went back to an older state: what we sent is not published there
+                self._id, wait = "", 0.0
+                continue
+            except Unavailable as error:
+                said = str(error)
+                is_undecided = is_undecided or not error.refused
+                wait = min(max(2 * wait, FIRST), LONGEST) if wait or error.refused else FIRST
+            else:
+                self._call, self._number = call.call, self._number + len(page)
+                self._heard_at = time.monotonic()
+                return [found.others.get(place, ident) for place, ident in ids]
+            if time.monotonic() + wait > give_up:
+                raise self._given_up(said, before, is_undecided=is_undecided)
+            time.sleep(wait)
+
+    def _given_up(self, said: str, before: Sequence[str], *, is_undecided: bool) -> NotPublished:
+        """Under this id nothing is sent any more: a late copy would find that it fits."""
+        self._id = ""
+        self._link.close()
+        state = (
+            "whether it was published is not known: publish it again only if twice does no harm, or with unique=True"
+            if is_undecided
+            else "it was not published"
+        )
+        return NotPublished(f"{said}; given up after {self._patience:g} s: {state}.", before, is_undecided=is_undecided)
+
+    def _enlist(self) -> None:
+        """Under a new id each time: one whose answer was lost is given up, never repeated."""
+        ident = new_id()
+        self._now_ms = enlist(self._link, self._keys, ident, self._app)
+        self._since = time.monotonic()
+        self._id, self._call, self._number, self._heard_at = ident, 0, 0, self._since
+
+    def _written(self, page: Sequence[Wanted]) -> tuple[list[tuple[int, str]], SubmitCall]:
+        """The next call; and in the order of the page the place of each in that call, where those of a kind are side by
+        side, and its id.
+        """
+        now_ms = self._now_ms + round((time.monotonic() - self._since) * 1000)
+        by_kind: dict[str, list[int]] = {}
+        for number, each in enumerate(page):
+            by_kind.setdefault(each.kind, []).append(number)
+        order = list(chain(*by_kind.values()))
+        ids = [f"{self._number + 1 + number}-{self._id}" for number in range(len(page))]
+        envelopes = {
+            kind: [pack(ids[at], kind, now_ms, page[at].body, page[at].key, page[at].headers) for at in numbers]
+            for kind, numbers in by_kind.items()
+        }
+        specials = [
+            SpecialMessage(place, page[at].delay_ms, page[at].at_ms, page[at].waits)
+            for place, at in enumerate(order, 1)
+            if page[at].is_special
+        ]
+        places = {at: place for place, at in enumerate(order, 1)}
+        return [(places[at], ident) for at, ident in enumerate(ids)], SubmitCall(self._call + 1, envelopes, specials)
+
+
+def _pages(wanted: Sequence[Wanted]) -> Iterator[Sequence[Wanted]]:
+    """By number and size, and no more kinds than a script can be given."""
+    page: list[Wanted] = []
+    size, kinds = 0, set[str]()
+    for each in wanted:
+        size += len(each.body) + len(each.key)
+        kinds.add(each.kind)
+        if page and (len(page) == PAGE or size > PAGE_BYTES or len(kinds) > MOST_KINDS):
+            yield page
+            page, size, kinds = [], len(each.body) + len(each.key), {each.kind}
+        page.append(each)
+    if page:
+        yield page
