@@ -2,6 +2,9 @@
 
 import json
 import logging
+import shlex
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -80,18 +83,26 @@ def test_one_that_is_made_for_the_banner_alone_joins_nothing(stage: Stage) -> No
 
 def test_a_schedule_is_added_as_the_manual_says(stage: Stage) -> None:
     """docs/celery.md, word by word; the beat knows it with its next heartbeat."""
-    (block,) = Document("docs/celery.md").blocks("python")
+    blocks = Document("docs/celery.md").blocks("sh")
+    (commands,) = [block.splitlines() for block in blocks if block.startswith("soloist schedules")]
     scheduler = stage.scheduler(often=OFTEN)
     stage.drive(scheduler, stage.sent, "it leads")
-    server, namespace = stage.store.server.url, stage.store.keys.namespace
-    names: dict[str, Any] = {}
 
-    exec(block.replace("redis://127.0.0.1:6379/0", server).replace("celery-beat", namespace), names)  # noqa: S102
+    def run(command: str) -> str:
+        here = command.replace("redis://127.0.0.1:6379/0", stage.store.server.url)
+        words = shlex.split(here.replace("celery-beat", stage.store.keys.namespace))
+        return subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, check=True).stdout
 
+    add, show, pause, remove = commands
+    run(add)
     stage.drive(scheduler, lambda: "nightly" in scheduler.schedule, "the beat knows it")
-    names["link"].close()
     nightly = scheduler.schedule["nightly"]
     assert (nightly.task, nightly.kwargs, nightly.schedule.of.tz) == ("proj.clean", {"days": 30}, "Europe/Berlin")
+    assert {"often", "nightly"} <= set(run(show).split())
+    run(pause)
+    stage.drive(scheduler, lambda: "nightly" not in scheduler.schedule, "it is paused")
+    run(remove)
+    assert "nightly" not in run(show)
 
 
 def test_celerys_own_entries_are_there(stage: Stage, tmp_path: Path) -> None:
