@@ -55,12 +55,17 @@ class Finder(MetaPathFinder):
         return spec
 
 
-def main() -> None:
-    """Run soloist."""
+def install() -> None:
+    """From now on it is loaded as it is rewritten."""
     vars(builtins)["__reached__"] = reached
     sys.meta_path.insert(0, Finder())
     for name in [name for name in sys.modules if name.partition(".")[0] == "soloist"]:
         del sys.modules[name]  # imported above, as it is
+
+
+def main() -> None:
+    """Run soloist."""
+    install()
     from soloist.cli.main import main as soloist_main
 
     soloist_main()

@@ -17,6 +17,7 @@ from soloist.store import (
     records,
     rehearsal,
     report,
+    sending,
     snapshot,
     submissions,
 )
@@ -283,6 +284,31 @@ CALLS = {
         [b"OK", 2],
         {"id": "ann", "term": 3},
         more_args=["nightly", b"{}", "often", b"{ }"],
+    ),
+    "send": Call(
+        lambda link: sending.send(
+            link,
+            KEYS,
+            "ann",
+            SETTINGS,
+            sending.SendCall(
+                *(3, 4, 9, "nightly", 500, 6),
+                post=sending.Post([("celery", "one"), ("slow", "two")], [("/0.all", "three")]),
+            ),
+        ),
+        [b"OK", 1],
+        {
+            "id": "ann",
+            "term": 3,
+            "call": 4,
+            "lease_ms": 3000,
+            "agenda": 9,
+            "entry": "nightly",
+            "tick": 500,
+            "runs": 6,
+        },
+        more_keys=["celery", "slow"],
+        more_args=["one", "two", "/0.all", "three"],
     ),
     "handover": Call(lambda link: control.handover(link, KEYS, 3), [b"OK", 3, b"ann"], {"term": 3}),
     "snapshot": Call(

@@ -213,7 +213,11 @@ def _render(namespace: str, seen: Seen) -> Snapshot:
         failed=totals.get("failed", 0),
         errors=seen.errors,
         reclaimed=totals.get("reclaimed", 0),
-        superseded={what: totals.get(f"superseded:{what}", 0) for what in ("publish", "next", "beat")},
+        superseded={
+            what: totals.get(f"superseded:{what}", 0)
+            for what in ("publish", "next", "beat", "send")
+            if what != "send" or "superseded:send" in totals  # only beats of Celery send
+        },
         oldest_pending_ms=max(0, seen.now_ms - min(oldest)) if oldest else 0,
         kinds={kind.name: _kind(kind.name, kind.waiting, kind.paused, totals) for kind in seen.kinds},
         term=TermSnapshot(int(term["term"]), holder, max(0, seen.now_ms - int(term["since"]))) if term_is_on else None,

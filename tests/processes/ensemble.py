@@ -31,7 +31,8 @@ from tests.processes.mending import INTO_FILE, WORK
 from tests.servers import PrivateServer
 from tests.waiting import wait_until
 
-SCRIPTS = {name: Script(name) for name in scripts()}
+SCRIPTS = {name: Script(name) for name in scripts() if name != "send"}
+"""All that instances and commands call; send.lua is for beats of Celery (tests/celery/test_lost_replies.py)."""
 
 SETTINGS = Settings(lease=1.0, claim_lease=2.0)
 LEASES = ("--lease", f"{SETTINGS.lease}", "--claim-lease", f"{SETTINGS.claim_lease}")

@@ -19,6 +19,7 @@ from soloist.store import (
     records,
     rehearsal,
     report,
+    sending,
     submissions,
 )
 from soloist.store.envelope import pack
@@ -122,6 +123,7 @@ class Stage:
             "submit": lambda: submissions.submit(link, keys, "eve", 1000, SUBMISSION),
             "schedule": lambda: agenda.put_schedule(link, keys, "nightly", b'{"every_ms": 6}'),
             "declare": lambda: agenda.declare(link, keys, generator.id, term, {"hourly": b'{"origin": "code"}'}),
+            "send": lambda: sending.send(link, keys, generator.id, settings, self.due(keys.base + "celery", term)),
             "prepare": lambda: archive.prepare(link, self.empty, "digest", ["default"]),
             "restore": lambda: archive.restore(link, keys, "digest", imported(keys)),
             "handover": lambda: control.handover(link, keys),
@@ -131,6 +133,12 @@ class Stage:
             "retime": lambda: rehearsal.retime(link, keys, ["nightly"], 5),
             "report": lambda: report.report(link, keys, generator.id, 1, "{}"),
         }
+
+    def due(self, queue: str, term: int) -> sending.SendCall:
+        """What a beat of Celery would send."""
+        agenda_read = agenda.read_agenda(self.store.link, self.store.keys).version
+        post = sending.Post([(queue, "one"), (queue, "two")])
+        return sending.SendCall(term, self.generator.call + 1, agenda_read, "nightly", 500, 1, post)
 
 
 @pytest.fixture

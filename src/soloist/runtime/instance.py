@@ -159,13 +159,16 @@ class Instance:
         # kill point: joined, no heart yet
         self.events.joined(self.incarnation.number, self.incarnation.id)
         self.handler = Handler(self, self.app.handlers)
-        self.generator = Generator(self, self.app.sources, self.app.jobs, self.part.until)
+        self.generator = self._new_generator()
         self.heart = Heart(self, self.guard)
         self._reporter = Reporter(self)
         self.handler.start()
         self.generator.start()
         self._cast()
         self.heart.start()
+
+    def _new_generator(self) -> Generator:
+        return Generator(self, self.app.sources, self.app.jobs, self.part.until)
 
     def wait(self, within: float | None = None) -> bool:
         """Wait until somebody asks it to stop, or it failed; True if so."""

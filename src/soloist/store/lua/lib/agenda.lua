@@ -20,6 +20,6 @@ local function put_schedule(schedules, term_key, name, json)
 end
 local function drop_schedule(schedules, term_key, runs, name)
   redis.call('HDEL', schedules, name)
-  redis.call('HDEL', term_key, 'tick:schedule:' .. name)
+  redis.call('HDEL', term_key, 'tick:schedule:' .. name, 'cursor:schedule:' .. name)
   for _, what in ipairs(OF_RUNS) do redis.call('HDEL', runs, what .. ' ' .. name) end
 end
