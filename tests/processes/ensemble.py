@@ -31,7 +31,10 @@ from tests.processes.mending import INTO_FILE, WORK
 from tests.servers import PrivateServer
 from tests.waiting import wait_until
 
-SCRIPTS = {name: Script(name) for name in scripts() if name != "send"}
+ELSEWHERE = {"send", "outstanding", "elapse", "vouch", "retime"}
+"""Of beats of Celery (tests/celery), and of the kit for tests, which goes through no failing connection."""
+
+SCRIPTS = {name: Script(name) for name in scripts() if name not in ELSEWHERE}
 """All that instances and commands call; send.lua is for beats of Celery (tests/celery/test_lost_replies.py)."""
 
 SETTINGS = Settings(lease=1.0, claim_lease=2.0)

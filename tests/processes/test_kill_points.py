@@ -17,6 +17,7 @@ from soloist.settings import Settings
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.presence import leave
+from soloist.store.rehearsal import ELAPSE, OUTSTANDING, RETIME, VOUCH
 from soloist.store.server import Server
 from tests.kill_points import KILL, SCRIPTS, STOP, AtPoint, points
 from tests.processes.crew import ROOT, Crew, Running, is_frozen
@@ -31,6 +32,7 @@ BATCHED = ("tests.processes.apps:batched", *LEASES)
 OLDER = ("tests.processes.agenda_apps:older", *LEASES)
 NEWER = ("tests.processes.agenda_apps:newer", *LEASES)
 ACTIONS = (KILL, STOP)
+REHEARSED = (OUTSTANDING, ELAPSE, VOUCH, RETIME)
 
 
 @dataclass
@@ -285,10 +287,13 @@ OF_IMPORTS = ("before prepare", "after prepare", "before restore", "after restor
 OF_BEATS = ("before send", "after send")
 """Only beats of Celery come there: tests/celery/test_beats.py, test_mutations.py."""
 
+OF_TESTS = tuple(f"{when} {script.name}" for script in REHEARSED for when in ("before", "after"))
+"""Only the kit for tests comes there, and what it works on is thrown away: tests/testing."""
+
 
 def test_every_kill_point_is_visited() -> None:
     """Whoever adds one says how a process comes there."""
-    elsewhere = (*OF_EXPORTS, *OF_IMPORTS, *OF_BEATS)
+    elsewhere = (*OF_EXPORTS, *OF_IMPORTS, *OF_BEATS, *OF_TESTS)
     assert sorted(points()) == sorted([*OF_INSTANCES, *OF_COMMANDS, *elsewhere])
     assert {f"before {script}" for script in SCRIPTS} <= {*points()}
 

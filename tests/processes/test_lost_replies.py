@@ -11,19 +11,16 @@ from functools import partial
 
 import pytest
 
-from soloist.chaos.faults import Fault
 from soloist.chaos.proxy import FaultProxy
 from soloist.chaos.resp import Command
-from soloist.chaos.rule import Rule
-from soloist.error_store import ErrorStore
-from soloist.runtime.incarnation import introduce, new_id
-from soloist.store.agenda import put_schedule
+from soloist.runtime.incarnation import introduce
 from soloist.store.control import pause
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.presence import join, leave
 from soloist.store.server import Server
 from tests.conftest import left_behind
+from tests.processes import losing_data  # noqa: F401 - the cases in it
 from tests.processes.crew import Crew, Running
 from tests.processes.ensemble import (
     COPY,
@@ -37,7 +34,6 @@ from tests.processes.ensemble import (
     SCRIPTS,
     SETTINGS,
     UNKNOWN,
-    Done,
     Ensemble,
     all_at_once,
     arrives,
@@ -50,6 +46,7 @@ from tests.processes.ensemble import (
     said,
     wait_for_all,
 )
+from tests.processes.losing import CASES, case, repeat
 from tests.servers import KINDS, Kind, PrivateServer
 from tests.waiting import wait_until
 
@@ -79,13 +76,6 @@ def ensemble(ensemble_of_all: Ensemble) -> Iterator[Ensemble]:
 
 
 # What becomes of each script.
-
-CASES: dict[str, Callable[[Ensemble], None]] = {}
-
-
-def case(function: Callable[[Ensemble], None]) -> Callable[[Ensemble], None]:
-    CASES[function.__name__.split("_")[1]] = function
-    return function
 
 
 @case
@@ -290,77 +280,6 @@ def losing_handover(ensemble: Ensemble) -> None:
 
 
 @case
-def losing_agenda(ensemble: Ensemble) -> None:
-    """It only reads; and no source is called before it is known."""
-    rules = ensemble.harm(SCRIPTS["agenda"].sha, *UNKNOWN, IN_TIME)
-    ensemble.hand_over()
-
-    wait_for_all(rules)
-    ensemble.wait_until_it_works_on()
-    assert arrives(rules[COPY])[0] == b"OK"
-
-
-@case
-def losing_declare(ensemble: Ensemble) -> None:
-    """Said again, it changes nothing more; what an older term's code declares is refused."""
-    schedule = '{"name":"old","kind":"x","every_ms":9,"origin":"code"}'
-    rules: dict[Fault, Rule] = {}
-    for fault in (*UNKNOWN, IN_TIME):
-        ensemble.link.command("HSET", ensemble.keys.schedules, "old", schedule)
-        rules |= ensemble.harm(SCRIPTS["declare"].sha, fault)
-        ensemble.hand_over()
-        rules[fault].wait()
-        wait_until(lambda: ensemble.link.command("HLEN", ensemble.keys.schedules) == 0, what="the code has its way")
-        ensemble.wait_until_it_works_on()
-
-    assert arrives(rules[COPY]) == [b"SUPERSEDED", b"term"]
-
-
-@case
-def losing_schedule(ensemble: Ensemble) -> None:
-    """It is there or it is not, and saying it again makes it so. A late copy does what it was asked to."""
-    words = ("schedules", "add", "it", "--every", "86400", "--kind", "default")
-
-    rules = ensemble.lose(
-        ensemble.harm(SCRIPTS["schedule"].sha, *UNKNOWN), one_for_each(partial(ensemble.run, *words, how=HASTY))
-    )
-
-    done = repeat(ensemble, "schedule", *words)
-    assert (done.returncode, done.stdout) == (0, "it was scheduled so already\n")
-    assert put_schedule(ensemble.link, ensemble.keys, "it", b"")
-    assert arrives(rules[COPY]) == [b"OK", 1]
-    assert put_schedule(ensemble.link, ensemble.keys, "it", b"")
-
-
-@case
-def losing_enlist(ensemble: Ensemble) -> None:
-    """Never repeated: another id is tried, and publishes."""
-    publish_one(ensemble, "enlist")
-
-
-@case
-def losing_submit(ensemble: Ensemble) -> None:
-    """Repeated unchanged until the outcome is known, applied once."""
-    publish_one(ensemble, "submit")
-
-
-def publish_one(ensemble: Ensemble, name: str) -> None:
-    rules = ensemble.harm(SCRIPTS[name].sha, *UNKNOWN, IN_TIME)
-
-    done = ensemble.run("publish", "default", "from outside", *LEASES)
-
-    assert done.returncode == 0, done.stderr
-    wait_for_all(rules)
-    assert arrives(rules[COPY])[0] == b"OK"
-    ident = done.stdout.strip()
-    wait_until(lambda: ensemble.times([ident])[ident] is not None, what="it has failed, as all do")
-    ids = [each.decode() for each in ensemble.link.command("HKEYS", ensemble.keys.errors)]
-    assert [each for each in ids if len(each.partition("-")[2]) == len(new_id())] == [ident]
-    assert ErrorStore(Server(ensemble.near.url), ensemble.near.namespace).delete([ident]) == 1
-    ensemble.from_outside += 1
-
-
-@case
 def losing_snapshot(ensemble: Ensemble) -> None:
     """It only reads."""
     command = partial(ensemble.run, "status", how=HASTY)
@@ -425,14 +344,6 @@ def losing_purge(ensemble: Ensemble) -> None:
     done = repeat(ensemble, "purge", "purge", "--yes", namespace=missed)
     assert (done.returncode, done.stdout.split(": ")[1]) == (0, f"{keys[missed]} keys removed\n")
     assert arrives(rules[COPY]) == [b"OK", 0]
-
-
-def repeat(ensemble: Ensemble, name: str, *words: str, namespace: str = "") -> Done:
-    """The same command again; the reply is late, but in time."""
-    rules = ensemble.harm(SCRIPTS[name].sha, IN_TIME)
-    done = ensemble.run(*words, namespace=namespace)
-    wait_for_all(rules)
-    return done
 
 
 @pytest.mark.parametrize("name", sorted(SCRIPTS))
