@@ -92,7 +92,8 @@ def _up_to_date(me: Life, said: Beat, *, subscribed: bool, now: int, lease: int)
     since = now if gap else me.since
     interrupted = me.will != said.will or me.will_since == 0 or since == now
     will_since = (now if interrupted else me.will_since) if subscribed else 0
-    return me._replace(beat=now, since=since, will=said.will, will_since=will_since, has=subscribed, zero=0)
+    has = subscribed or me.will_since > 0  # of one that is dying, this may be its last beat
+    return me._replace(beat=now, since=since, will=said.will, will_since=will_since, has=has, zero=0)
 
 
 def _watched(state: State, ident: str, said: Beat, now: int) -> Iterable[str]:

@@ -49,8 +49,28 @@ def test_one_without_a_will_is_never_marked(generator: Instance, joined: Joins) 
 def test_who_beats_while_its_subscription_is_down_has_no_will(killed: Instance) -> None:
     """Its heart beats: what looked like a death was only a lost connection."""
     killed.beat()
+    killed.beat()
 
     assert killed.will_stored[0] == 0
+
+
+def test_a_beat_that_comes_behind_the_end_of_its_subscription_may_be_the_last_one(
+    generator: Instance, joined: Joins
+) -> None:
+    """Of a process that dies the server may close the subscription first, and carry out its last beat then: it has a will
+    still, or its death would be noticed by the lease alone.
+    """
+    onlooker = joined()
+    onlooker.becomes_witness()
+    generator.subscribe()
+    generator.beat(term=1)
+    generator.unsubscribe()
+
+    generator.beat(term=1)
+    onlooker.beat()
+
+    assert generator.will_stored[0] == 1
+    assert generator.will_stored[2] > 0
 
 
 # The interval.

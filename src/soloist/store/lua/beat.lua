@@ -77,6 +77,7 @@ local fast = at_work or in_line or term.holder == id or role == 'drainer'
 local watched = (fast or term.deadline < now) and redis.call('HKEYS', wills) or { id, term.holder, places[1].id, places[2].id }
 local counts = listeners(channel, watched)
 local subscribed = counts ~= nil and (counts[id] or 0) > 0
+local was_subscribed = counts ~= nil and heard.will_since > 0 -- the last beat of the dying may come behind its subscription
 if has_gap(heard, lease_ms) then heard.since = now end
 if not subscribed then heard.will_since = 0
 elseif heard.will ~= will_number or heard.will_since == 0 or heard.since == now then heard.will_since = now end
@@ -123,7 +124,7 @@ local interval = fast and heartbeat_ms or math.max(heartbeat_ms, math.floor(leas
 
 redis.call('ZADD', presence, now + claim_lease_ms, id)
 redis.call('HSET', instance, 'beat', now, 'since', heard.since, 'will', will_number, 'will_since', heard.will_since)
-write_will(wills, id, { has = subscribed, interval = interval, zero = 0, lease = claim_lease_ms })
+write_will(wills, id, { has = subscribed or was_subscribed, interval = interval, zero = 0, lease = claim_lease_ms })
 local due = move_due(names, lists, attempts, max_attempts)
 ring_for_work(names, lists, paused)
 wake = math.min(wake, wait_for_due(due, generates, heartbeat_ms))
