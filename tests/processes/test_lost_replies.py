@@ -11,14 +11,21 @@ from functools import partial
 
 import pytest
 
+from soloist.chaos.faults import Fault
 from soloist.chaos.proxy import FaultProxy
 from soloist.chaos.resp import Command
+from soloist.chaos.rule import Rule
+from soloist.errors import Unavailable
+from soloist.producer import Producer, Wanted
 from soloist.runtime.incarnation import introduce
+from soloist.store.agenda import put_schedule, read_agenda
 from soloist.store.control import pause
+from soloist.store.envelope import id_of
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.presence import join, leave
 from soloist.store.server import Server
+from soloist.store.snapshot import purge
 from tests.conftest import left_behind
 from tests.processes.crew import Crew, Running
 from tests.processes.ensemble import (
@@ -36,6 +43,7 @@ from tests.processes.ensemble import (
     Done,
     Ensemble,
     all_at_once,
+    arguments,
     arrives,
     caller,
     caught,
@@ -93,7 +101,7 @@ def losing_beat(ensemble: Ensemble) -> None:
 
     elected = ensemble.harm(SCRIPTS["beat"].sha, CUT, answering=b"elected")[CUT]
     ensemble.hand_over()
-    fields = said(elected.wait().caught[0])[-1]
+    fields = said(elected.wait().caught[0])[-2]
     term = int(fields[fields.index(b"term") + 1])
     wait_until(
         lambda: any(each.told("elected", term=term) for each in ensemble.everyone), what=f"term {term} is played"
@@ -350,6 +358,84 @@ def losing_purge(ensemble: Ensemble) -> None:
     done = repeat(ensemble, "purge", "purge", "--yes", namespace=missed)
     assert (done.returncode, done.stdout.split(": ")[1]) == (0, f"{keys[missed]} keys removed\n")
     assert arrives(rules[COPY]) == [b"OK", 0]
+
+
+# What schedules, and processes that are no instances, call.
+
+
+@case
+def losing_agenda(ensemble: Ensemble) -> None:
+    """It only reads; a new generator publishes no tick before it has."""
+    rules = ensemble.harm(SCRIPTS["agenda"].sha, LOST, LATE, CUT)
+    ensemble.hand_over()
+    wait_for_all(rules)
+
+
+@case
+def losing_declare(ensemble: Ensemble) -> None:
+    """What the code does not declare (any more) goes, whatever became of the call; nobody but the generator says so."""
+    link, keys = ensemble.link, ensemble.keys
+    rules = ensemble.harm(SCRIPTS["declare"].sha, *UNKNOWN)
+    for fault in UNKNOWN:
+        link.command("HSET", keys.schedules, "old", b'{"name":"old","kind":"old","every_ms":1000,"origin":"code"}')
+        link.command("HINCRBY", keys.meta, "agenda", 1)
+        rules[fault].wait()
+        wait_until(lambda: not link.command("HLEN", keys.schedules), what="it is gone")
+    ensemble.hand_over()
+
+    assert arrives(rules[COPY]) == [b"SUPERSEDED", b"term"]
+
+
+@case
+def losing_schedule(ensemble: Ensemble) -> None:
+    """It is there or it is not, and saying it again makes it so. A late copy does what it was asked to."""
+    json = b'{"name":"rare","kind":"rare","every_ms":3600000}'
+    rules = ensemble.harm(SCRIPTS["schedule"].sha, *UNKNOWN)
+    far = Link(Server(ensemble.proxy.url()), timeout=SETTINGS.call_timeout)
+    given_up = 0
+    while given_up < len(UNKNOWN):
+        try:
+            put_schedule(far, ensemble.keys, "rare", json)
+        except Unavailable:
+            given_up += 1
+    far.close()
+
+    assert read_agenda(ensemble.link, ensemble.keys).schedules == {"rare": json.decode()}
+    assert arrives(wait_for_all(rules)[COPY]) == [b"OK", 0]
+    assert put_schedule(ensemble.link, ensemble.keys, "rare", b"")
+
+
+def publish_aside(ensemble: Ensemble, rules: dict[Fault, Rule], many: int) -> list[str]:
+    """So many messages, one by one, into a namespace of their own: where they would be, and what they were told."""
+    keys = Keys(f"{ensemble.near.namespace}-aside")
+    producer = Producer(Server(ensemble.proxy.url()), keys.namespace, "demo", 1000, SETTINGS.call_timeout, 30)
+    told = [producer.publish([Wanted("default", b"x")])[0] for _ in range(many)]
+    producer.close()
+    assert len(wait_for_all(rules)[COPY].caught) == 1
+    late = arrives(rules[COPY])
+    found = [id_of(each).decode() for each in ensemble.link.command("LRANGE", keys.pending("default"), 0, -1)]
+    purge(ensemble.link, keys, data=True)
+    assert found == told
+    return [late[0].decode(), *told]
+
+
+@case
+def losing_enlist(ensemble: Ensemble) -> None:
+    """Never repeated: another id is tried."""
+    rules = ensemble.harm(SCRIPTS["enlist"].sha, *UNKNOWN, IN_TIME)
+
+    assert publish_aside(ensemble, rules, 1)[0] == "OK"
+
+    names = {arguments(rule.caught[0])[SCRIPTS["enlist"].args.index("producer")] for rule in rules.values()}
+    assert len(names) == len(rules)
+
+
+@case
+def losing_submit(ensemble: Ensemble) -> None:
+    """Repeated unchanged until the outcome is known, applied once; a late copy of an older call is refused."""
+    rules = ensemble.harm(SCRIPTS["submit"].sha, *UNKNOWN, IN_TIME)
+
+    assert publish_aside(ensemble, rules, 3 * len(rules))[0] == "GONE"
 
 
 def repeat(ensemble: Ensemble, name: str, *words: str, namespace: str = "") -> Done:
