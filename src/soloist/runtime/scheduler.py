@@ -130,7 +130,7 @@ class Scheduler:
         return term.is_over or self._stopping or self._next is not None
 
     def _keep(self, term: PlayedTerm) -> None:
-        self._known = -1
+        self._known, self._planned = -1, []  # what waited in an older term says nothing now
         while not self._is_over(term):
             if self._known != self._heard:
                 heard, agenda = self._heard, self._read(term)
@@ -220,7 +220,10 @@ def _readable(name: str, json: str) -> Schedule | None:
     """One that is stored; None, and a word in the log, if somebody wrote what we cannot read."""
     reason = ""
     try:
-        return from_json(json)
+        schedule = from_json(json)
+        if schedule.name == name:
+            return schedule
+        reason = f"it calls itself {schedule.name!r}"
     except UsageError as error:
         reason = str(error)
     log.error("schedule.unreadable schedule=%s reason=%r; it is passed over", name, reason)
