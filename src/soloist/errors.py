@@ -67,11 +67,13 @@ class Unavailable(ServerError):
 
     Attributes:
         refused: True when the server itself said that it would not carry it out now.
+        sent: False when no connection could be made, so that nothing was carried out either.
     """
 
     def __init__(self, message: str, *, refused: bool = False) -> None:
         super().__init__(message)
         self.refused = refused
+        self.sent = True
 
 
 class Forbidden(Unavailable):

@@ -241,7 +241,9 @@ WILLS = (
     lacking("a will judged by one whose subscription was renewed", BEAT, "heard.will ~= will_number or "),
     lacking("a will judged by one without a subscription", RECLAIM, " and counts[judge_id] > 0"),
     lacking("a will judged though the subscription is back", RECLAIM, " and counts[id] == 0"),
-    lacking("a will without a subscription that was seen", BEAT, "{ has = subscribed or was_subscribed, ", "{ has = true, "),
+    lacking(
+        "a will without a subscription that was seen", BEAT, "{ has = subscribed or was_subscribed, ", "{ has = true, "
+    ),
     lacking("a will that ends with the last beat", BEAT, "subscribed or was_subscribed, ", "subscribed, "),
     lacking("a mark that stays though the channel counts again", BEAT, "counts[other] > 0 and 0 or (", "("),
     lacking(

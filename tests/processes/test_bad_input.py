@@ -205,3 +205,25 @@ def test_help_is_an_answer(says: Says, words: list[str]) -> None:
 
     assert ended.code == 0
     assert "soloist" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ("every=-1", "every=-1 is not possible; write 0.01 to"),
+        ("'0 3 * *'", "'0 3 * *' is no cron expression"),
+        ("every=1, tz='Berlin'", "tz='Berlin' is no time zone"),
+        ("every=1, overlap='wait'", "overlap='wait' is not possible; write allow, skip, queue"),
+    ],
+)
+def test_a_schedule_that_cannot_be_is_named_with_its_place(
+    says: Says, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, part: str
+) -> None:
+    """Function, file and line; nobody looks for the server before."""
+    name = f"scheduling{abs(hash(arguments))}"
+    (tmp_path / f"{name}.py").write_text(
+        f"from soloist import App\napp = App('x')\n\n@app.schedule({arguments})\ndef job(): ...\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert_names(says(f"{name}:app", *NOWHERE), f"job ({name}.py, line 4): ", part)

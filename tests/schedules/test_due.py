@@ -1,6 +1,11 @@
 """schedules/due.py: what is published now, what is not made up for."""
 
+from itertools import takewhile
+from typing import get_args
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from soloist.schedules.due import MOST_AT_ONCE, Due, due, moment
 from soloist.schedules.making import make_schedule
@@ -59,3 +64,40 @@ def test_jitter_is_always_the_same_for_the_same_tick() -> None:
     assert 400 < max(moments) <= 500
     assert seen(jittered, moments[0] + 999) is None
     assert seen(jittered, moments[0] + 1000) == Due([NOON + 1000], NOON + 1000)
+
+
+def test_a_gap_ends_with_one_tick_also_where_ticks_are_late_on_purpose() -> None:
+    """The latest that is due; those behind it, whose moment has not come, were not missed."""
+    jittered = make_schedule("here", name="it", kind="it", every=60, jitter=50)
+    now = NOON + 600_000 + 20_000  # of ten ticks, the last may or may not be due by now
+    last = NOON + (600_000 if moment(jittered, NOON + 600_000) <= now else 540_000)
+
+    assert due(jittered, Times(jittered), NOON, now, GRACE) == Due([last], last, (last - NOON) // 60_000 - 1)
+
+
+@given(
+    missed=st.sampled_from(get_args(Missed)),
+    every=st.integers(1, 5),
+    jitter=st.floats(0, 12),
+    waits=st.lists(st.floats(0, 40), min_size=1, max_size=20),
+)
+def test_whenever_somebody_looks_each_tick_is_published_once_or_counted(
+    missed: Missed, every: int, jitter: float, waits: list[float]
+) -> None:
+    """Never early, never twice, in order; with "all" none is skipped, with "skip" none is published that is too late."""
+    schedule = make_schedule("here", name="it", kind="it", every=every, jitter=jitter, missed=missed)
+    times, last, now, skipped = Times(schedule), NOON, NOON, 0
+    published: list[int] = []
+    for wait in waits:
+        now += round(wait * 1000)
+        while (found := due(schedule, times, last, now, GRACE)) is not None:
+            assert all(moment(schedule, tick) <= now for tick in [*found.ticks, found.through])
+            assert missed != "skip" or all(now - moment(schedule, tick) <= GRACE for tick in found.ticks)
+            published += found.ticks
+            last, skipped = found.through, skipped + found.skipped
+
+    over = list(takewhile(lambda tick: tick <= last, times.all_after(NOON)))
+    assert published == sorted(set(published))
+    assert set(published) <= set(over)
+    assert len(published) + skipped == len(over)
+    assert missed != "all" or not skipped

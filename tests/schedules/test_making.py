@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from soloist.errors import UsageError
-from soloist.schedules.making import from_json, make_schedule, to_json
+from soloist.schedules.making import from_json, is_of_code, make_schedule, to_json
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,28 @@ def test_it_is_stored_and_read_again() -> None:
     assert from_json(to_json(made).decode()) == made
 
 
-@pytest.mark.parametrize(
-    "stored", ["", "[]", '{"name": 5}', '{"name": "a", "kind": "b", "cron": "x"}', '{"name":"a","kind":"b","tz":"c"}']
-)
-def test_what_somebody_else_wrote_is_refused(stored: str) -> None:
-    with pytest.raises(UsageError):
-        from_json(stored)
+STRANGE = {
+    "nothing": "",
+    "no JSON": "{",
+    "a list": "[]",
+    "no text": '{"name": 5}',
+    "neither cron nor distance": '{"name": "a", "kind": "b"}',
+    "both": '{"name": "a", "kind": "b", "cron": "* * * * *", "every_ms": 1000}',
+    "a distance of nothing": '{"name": "a", "kind": "b", "every_ms": 0}',
+    "a distance that goes back": '{"name": "a", "kind": "b", "every_ms": -1000}',
+    "cron": '{"name": "a", "kind": "b", "cron": "x"}',
+    "time zone": '{"name": "a", "kind": "b", "every_ms": 1000, "tz": "c"}',
+    "jitter": '{"name": "a", "kind": "b", "every_ms": 1000, "jitter_ms": -1}',
+    "missed": '{"name": "a", "kind": "b", "every_ms": 1000, "missed": "never"}',
+    "kind": '{"name": "a", "kind": "two words", "every_ms": 1000}',
+    "name": '{"name": "", "kind": "b", "every_ms": 1000}',
+    "half a letter": '{"name": "\udcff", "kind": "b", "every_ms": 1000}',
+}
+
+
+@pytest.mark.parametrize("what", STRANGE)
+def test_what_somebody_else_wrote_is_refused(what: str) -> None:
+    """With all that is checked where one is made: no other part need be prepared for it."""
+    with pytest.raises(UsageError, match="the stored schedule"):
+        from_json(STRANGE[what])
+    assert not is_of_code(STRANGE[what])

@@ -19,6 +19,7 @@ from soloist.store.agenda import AGENDA, DECLARE
 from soloist.store.history import SAMPLE
 from soloist.store.report import REPORT
 from soloist.store.script import Script
+from soloist.store.submissions import ENLIST, SUBMIT
 from tests.model.watching import SCRIPTS as TALKING
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ DATABASE = 9
 CLOCK_KEY = "simulation:clock"
 READ_CLOCK = "local clock = redis.call('TIME')\nlocal now_us = clock[1] * 1000000 + clock[2]\n"
 READ_KEY = f"local now_us = tonumber(redis.call('GET', '{CLOCK_KEY}'))\n"
-SCRIPTS = (*TALKING, SAMPLE, REPORT, AGENDA, DECLARE)
+SCRIPTS = (*TALKING, SAMPLE, REPORT, AGENDA, DECLARE, ENLIST, SUBMIT)
 READ = 2**18
 
 Watch = Callable[[str, list[bytes], Any], None]

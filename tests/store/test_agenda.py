@@ -129,6 +129,26 @@ def test_what_the_code_declares_is_changed_there(store: Store, generator: Instan
             put(store, "it", json)
 
 
+@pytest.mark.parametrize("strange", [b"", b"{", b"5", b"[]", b"null", b'{"cron":null,"every_ms":[],"origin":{}}'])
+def test_what_nobody_can_read_hinders_nobody(store: Store, generator: Instance, strange: bytes) -> None:
+    """It stays, since it may be somebody's; it can be replaced, and removed."""
+    store.link.command("HSET", store.keys.schedules, "strange", strange)
+    assert declared(generator, one=CODE) == 1
+    assert agenda(store).schedules == {"strange": strange.decode(), "one": CODE.decode()}
+
+    assert put(store, "strange", OFTEN)
+    store.link.command("HSET", store.keys.schedules, "strange", strange)
+    assert put(store, "strange", b"")
+
+
+def test_thousands_can_be_declared(store: Store, generator: Instance) -> None:
+    """More than a script could unpack."""
+    many = {f"s{number}": CODE for number in range(5000)}
+
+    assert declared(generator, **many) == 5000
+    assert len(agenda(store).ticks) == 5000
+
+
 def test_only_the_generator_declares(store: Store, generator: Instance) -> None:
     generator.beat(may_generate=False)
 

@@ -137,6 +137,21 @@ def test_the_end_of_a_unique_message_frees_its_key(store: Store, generator: Inst
     assert tracked(store) == hash_of(store, store.keys.unique) == {}
 
 
+def test_a_unique_message_that_is_poison_frees_its_key(store: Store, generator: Instance) -> None:
+    """Not before: while it may be handled again it is there."""
+    generator.publish(1)
+    for deaths in range(1, 4):
+        victim = Instance(store)
+        victim.join()
+        (mine,) = ids(victim.next(1))
+        store.link.command("HSET", store.keys.tracked, mine, "unique default a")
+        store.link.command("HSET", store.keys.unique, "default a", mine)
+        dies(victim, generator)
+        assert len(hash_of(store, store.keys.unique)) == (1 if deaths < 3 else 0)
+
+    assert tracked(store) == {}
+
+
 def test_a_key_that_is_another_messages_by_now_stays_its(store: Store, generator: Instance) -> None:
     generator.publish(1)
     (mine,) = ids(generator.next(1))

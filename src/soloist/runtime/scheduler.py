@@ -147,6 +147,7 @@ class Scheduler:
 
     def _keep(self, term: PlayedTerm) -> None:
         self._known, self.settled = -1, (-1, 0)
+        self._planned = []  # what waited in an older term says nothing now
         while not self._is_over(term):
             if self._known != self._heard:
                 heard, agenda = self._heard, self._read(term)
@@ -240,7 +241,10 @@ def _readable(name: str, json: str) -> Schedule | None:
     """One that is stored; None, and a word in the log, if somebody wrote what we cannot read."""
     reason = ""
     try:
-        return from_json(json)
+        schedule = from_json(json)
+        if schedule.name == name:
+            return schedule
+        reason = f"it calls itself {schedule.name!r}"
     except UsageError as error:
         reason = str(error)
     log.error("schedule.unreadable schedule=%s reason=%r; it is passed over", name, reason)

@@ -41,15 +41,25 @@ def due(schedule: Schedule, times: Times, last: int, now_ms: int, grace_ms: int)
     first = times.after(last)
     if first is None or moment(schedule, first) > now_ms:
         return None
-    latest, before = times.latest(last, now_ms)
-    latest = latest or first
-    if (
-        moment(schedule, latest) > now_ms
-    ):  # of those that are late on purpose, the first is due, and the others are not yet
-        return Due([first], first)
+    latest, before = _latest_due(schedule, times, last, now_ms) or (first, 0)
     if schedule.missed == "skip" and now_ms - moment(schedule, latest) > grace_ms:
         return Due([], latest, before + 1)
     return Due([latest], latest, before)
+
+
+def _latest_due(schedule: Schedule, times: Times, last: int, now_ms: int) -> tuple[int, int] | None:
+    """The last tick before the first that is not due yet, and how many there are before it.
+
+    None if all that is due might still be late on purpose: then none of them was missed.
+    """
+    latest, before = times.latest(last, now_ms - schedule.jitter_ms)
+    if latest is None:
+        return None
+    for tick in times.all_after(latest):
+        if moment(schedule, tick) > now_ms:
+            break
+        latest, before = tick, before + 1
+    return latest, before
 
 
 def moment(schedule: Schedule, tick: int) -> int:

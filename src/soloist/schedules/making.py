@@ -81,19 +81,28 @@ def from_json(stored: str) -> Schedule:
     """
     try:
         schedule = msgspec.json.decode(stored, type=Schedule)
-        if schedule.cron:
-            _check_cron(f"the stored schedule {schedule.name!r}", schedule.cron)
-        _check_zone(f"the stored schedule {schedule.name!r}", schedule.tz)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeError) as error:
         raise UsageError(f"the stored schedule {stored[:200]!r} cannot be read: {error}") from error
-    return schedule
+    return make_schedule(
+        f"the stored schedule {schedule.name!r}",
+        name=schedule.name,
+        kind=schedule.kind,
+        cron=schedule.cron or None,
+        every=schedule.every_ms / 1000 or None,
+        tz=schedule.tz,
+        jitter=schedule.jitter_ms / 1000,
+        missed=schedule.missed,
+        overlap=schedule.overlap,
+        body=schedule.body,
+        origin=schedule.origin,
+    )
 
 
 def is_of_code(stored: str) -> bool:
     """Whether the App's code declares it; of one that nobody can read, no."""
     try:
         return msgspec.json.decode(stored, type=Schedule).origin == "code"
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeError):
         return False
 
 

@@ -139,7 +139,10 @@ class Link:
         """Start afresh: the other end may be a demoted server, or may still send the late answer to an old call."""
         connecting = not self._open
         self.close()
-        return self._server.meaning(error, connecting=connecting)
+        meaning = self._server.meaning(error, connecting=connecting)
+        if isinstance(meaning, Unavailable):
+            meaning.sent = not connecting
+        return meaning
 
     def _exchange(self, words: Sequence[str | bytes | int | float]) -> Any:
         self._send(words)

@@ -19,7 +19,7 @@
 --   SUPERSEDED term   the term is another's: nothing was changed
 local instances, meta, schedules, term_key, runs, alarm, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local id, named = ARGV[1], ARGV[2]
-local values = { unpack(ARGV, 3) }
+local values, at = ARGV, 3
 -- include: clock
 -- include: log
 -- include: types
@@ -31,7 +31,7 @@ redis.call('LLEN', alarm)
 local held = redis.call('HMGET', term_key, 'term', 'instance')
 if held[1] ~= named or held[2] ~= id or not redis.call('ZSCORE', instances, id) then return { 'SUPERSEDED', 'term' } end
 local changed, declared = 0, {}
-for i = 1, #values, 2 do
+for i = at, #values, 2 do
   declared[values[i]] = true
   if put_schedule(schedules, term_key, values[i], values[i + 1]) then changed = changed + 1 end
 end

@@ -5,10 +5,15 @@ local function tell_of_change(meta, alarm)
   redis.call('HINCRBY', meta, 'agenda', 1)
   sound(alarm)
 end
-local function is_of_code(json) return json and cjson.decode(json).origin == 'code' end
+-- Of what nobody can read (somebody else wrote it), nothing: it must not keep the others from being declared or removed.
+local function read_schedule(json)
+  local readable, of = pcall(cjson.decode, json or '')
+  return readable and type(of) == 'table' and of or {}
+end
+local function is_of_code(json) return read_schedule(json).origin == 'code' end
 local function times_of(json)
-  local of = cjson.decode(json)
-  return (of.cron or '') .. '|' .. (of.every_ms or 0) .. '|' .. (of.tz or '')
+  local of = read_schedule(json)
+  return tostring(of.cron) .. '|' .. tostring(of.every_ms) .. '|' .. tostring(of.tz)
 end
 -- Answers whether that is news. Of a schedule that is new, or has other times, the first tick is the first from now on.
 local function put_schedule(schedules, term_key, name, json)
