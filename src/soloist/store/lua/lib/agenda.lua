@@ -1,6 +1,7 @@
 -- The agenda: the hash `schedules`, name -> JSON, and what of it is paused. Whoever changes it says so: the number `agenda`
 -- in `meta` grows, and the alarm is rung.
-local OF_RUNS = { 'running', 'began', 'ended', 'took', 'result', 'failures', 'skipped' }
+-- Of a schedule that is dropped; not `running`: those runs still end, perhaps when it is there again.
+local OF_RUNS = { 'began', 'ended', 'took', 'result', 'failures', 'skipped' }
 local function tell_of_change(meta, alarm)
   redis.call('HINCRBY', meta, 'agenda', 1)
   sound(alarm)
