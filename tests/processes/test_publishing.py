@@ -2,10 +2,12 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -107,12 +109,22 @@ def test_a_forked_child_publishes_by_itself(server: PrivateServer, namespace: st
     code = f"from soloist import App\napp = App('demo')\n{FORKING[how]}\nimport json; print(json.dumps(told))"
     environment = {**os.environ, "SOLOIST_URL": server.url, "SOLOIST_NAMESPACE": namespace}
 
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, cwd=ROOT, check=False
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        start_new_session=True,
     )
+    try:
+        said, _ = process.communicate(timeout=60)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # children that hang would outlive their parent
 
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    assert process.returncode == 0
+    told = json.loads(said)
     assert len(set(told)) == len(told)
     seen = App("demo", url=server.url, namespace=namespace).inspect()
     assert seen.published == len(told) + CHILDREN[how]

@@ -84,6 +84,26 @@ def test_what_is_removed_leaves_nothing_behind(store: Store, generator: Instance
     assert not put(store, "it", b"")
 
 
+def test_a_run_that_works_while_its_schedule_is_dropped_and_comes_back_is_still_waited_for(
+    store: Store, generator: Instance
+) -> None:
+    """As where two versions of the code generate by turns: two runs side by side is what they must not be."""
+    declared(generator, it=CODE)
+    send(generator, tick_page(generator))
+    generator.call, generator.seq = generator.call + 1, generator.seq + 1
+    (first,) = ids(generator.next(1))
+    declared(generator)
+    declared(generator, it=CODE)
+
+    with pytest.raises(Busy):
+        send(generator, tick_page(generator, overlap="wait"))
+    generator.call += 1
+    generator.next(completed=[first])
+    send(generator, tick_page(generator, overlap="wait"))
+
+    assert agenda(store).runs["running it"] == "1"
+
+
 def test_every_change_makes_another_version_and_sounds_the_alarm(store: Store, generator: Instance) -> None:
     """The generator hears of it with its next beat, and the alarm hurries that."""
     versions = [generator.beat().agenda]
