@@ -51,7 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "source": set(),
     "schedules": {"errors", "store"},
     "producer": {"errors", "runtime", "store"},
-    "schedule_book": {"errors", "fitting", "message", "producer", "schedules", "store", "target"},
+    "schedule_book": {"errors", "fitting", "message", "producer", "runtime", "schedules", "store", "target"},
     "fitting": {"errors"},
     "declared": {"errors", "fitting", "source"},
     "around": {"declared", "errors", "fitting"},

@@ -136,6 +136,10 @@ class App(Runs, Publishes):
                     f"{place_of(function)}: a source cannot be named {called!r}; write name=… with 1 to 128 of the "
                     f"characters A–Z a–z 0–9 _ . : / -"
                 )
+            if called.startswith(KIND):
+                raise UsageError(
+                    f"{place_of(function)}: names that begin {KIND!r} are those of schedules; write name=…."
+                )
             declared = declare_source(called, function, every, timeout)
             for other in self.sources:
                 if other.name == called:

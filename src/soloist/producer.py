@@ -1,6 +1,6 @@
 """A producer: publishes for a process that need not be an instance, each message once, whatever becomes of the replies.
 
-Its calls are numbered and go one after another; one whose outcome is unknown is repeated, unchanged, until it is known, or
+Its calls are numbered and go one after another; one whose outcome is unknown is repeated until it is known, or
 the producer is given up: what it may still have under way is refused then, or was the last that it did.
 """
 
@@ -89,9 +89,8 @@ class Producer:
             NotPublished: it was given up; what was before it is published.
         """
         ids: list[str] = []
-        with self._lock:
-            for page in _pages(wanted):
-                ids += self._publish(page, ids)
+        for page in _pages(wanted):
+            ids += self._publish(page, ids)
         return ids
 
     def close(self) -> None:
@@ -99,7 +98,27 @@ class Producer:
             self._link.close()
 
     def _publish(self, page: Sequence[Wanted], before: Sequence[str]) -> list[str]:
-        give_up, wait, is_undecided = time.monotonic() + self._patience, 0.0, False
+        """Other threads publish in between while there is no room for this page: the call number is not used."""
+        give_up = time.monotonic() + self._patience
+        while True:
+            if not self._lock.acquire(timeout=max(0.0, give_up - time.monotonic())):
+                raise self._given_up("other threads of this process publish, and are not done", before)
+            try:
+                ids = self._attempt(page, before, give_up)
+            except BaseException:  # Ctrl-C, too: the call may be under way, and nothing else must get its number
+                self._forget()
+                raise
+            finally:
+                self._lock.release()
+            if ids is not None:
+                return ids
+            if time.monotonic() + FULL_WAIT > give_up:
+                raise self._given_up(self._full, before)
+            time.sleep(FULL_WAIT)
+
+    def _attempt(self, page: Sequence[Wanted], before: Sequence[str], give_up: float) -> list[str] | None:
+        """Until it is known what becomes of the page; None: too many wait, and nothing was published."""
+        wait, is_undecided = 0.0, False
         if time.monotonic() - self._heard_at > FRESH:
             self._id = ""  # not later: a call that may have been applied is repeated under the id that it had
         while True:
@@ -108,12 +127,14 @@ class Producer:
                     self._enlist()
                 ids, order, call = self._written(page)
                 found = submit(self._link, self._keys, self._id, self._max_pending, call)
-            except Full:  # the call number is free; but a late copy of this very call may still come
-                said = f"the server has {self._max_pending:,} messages waiting, which is as many as max_pending allows"
-                wait = FULL_WAIT
-            except Gone:  # it forgot us, or went back to an older state: what we sent is not published there
-                self._id, wait, is_undecided = "", 0.0, False
-                continue
+            except Full:
+                if not is_undecided:
+                    return None
+                said, wait = self._full, FULL_WAIT  # a late copy of this very call may still come
+            except Gone:  # it forgot us, or went back to an older state
+                if is_undecided:
+                    raise self._given_up("the server has forgotten this producer", before, is_undecided=True) from None
+                said, wait, self._id = "the server forgets its producers", 0.0, ""
             except Unavailable as error:
                 said = str(error)
                 is_undecided = is_undecided or (bool(self._id) and error.sent and not error.refused)
@@ -128,10 +149,16 @@ class Producer:
                 raise self._given_up(said, before, is_undecided=is_undecided)
             time.sleep(wait)
 
-    def _given_up(self, said: str, before: Sequence[str], *, is_undecided: bool) -> NotPublished:
+    @property
+    def _full(self) -> str:
+        return f"the server has {self._max_pending:,} messages waiting, which is as many as max_pending allows"
+
+    def _forget(self) -> None:
         """Under this id nothing is sent any more: a late copy would find that it fits."""
         self._id = ""
         self._link.close()
+
+    def _given_up(self, said: str, before: Sequence[str], *, is_undecided: bool = False) -> NotPublished:
         state = (
             "whether it was published is not known: publish it again only if twice does no harm, or with unique=True"
             if is_undecided

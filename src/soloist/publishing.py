@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from soloist.errors import UsageError, delay_ms, is_number, is_text
+from soloist.errors import NotPublished, Unavailable, UsageError, delay_ms, is_number, is_text
 from soloist.fitting import here
 from soloist.message import encode_body
 from soloist.source import Msg
@@ -20,9 +20,13 @@ from soloist.store.envelope import NAME
 if TYPE_CHECKING:
     from soloist.app import App
     from soloist.producer import Producer, Wanted
+    from soloist.target import Target
 
 PATIENCE = 30.0
 """Seconds for which a publication is tried."""
+
+CONTACT_WAIT = 0.2
+"""Seconds between attempts at the first contact."""
 
 MOST_KEY = 4096
 
@@ -54,6 +58,9 @@ class Publishes:
         self._connecting = threading.Lock()
         self._process = os.getpid()
         self._producer: Producer | None = None
+        self._producer_goal: Target | None = None
+        """Where the instance was that ran here when it was made; None: none ran."""
+        self._appointed: tuple[Producer, int] | None = None
         self._max_body = 0
 
     def publish(
@@ -113,40 +120,51 @@ class Publishes:
         return await to_thread(self._publish_many, messages, "apublish_many")
 
     def _publish_many(self, messages: Iterable[Msg], call: str) -> list[str]:
-        producer = self._connected(call)
-        return producer.publish(_all_wanted(messages, self._max_body, call))
+        producer, max_body = self._connected(call)
+        return producer.publish(_all_wanted(messages, max_body, call))
 
     @contextmanager
     def publishing_by(self, producer: "Producer", max_body: int) -> Iterator[None]:
         """For a while this one publishes: in tests."""
-        with self._connecting:
-            before, self._producer, self._max_body = (self._producer, self._max_body), producer, max_body
+        self._appointed = producer, max_body
         try:
             yield
         finally:
-            with self._connecting:
-                self._producer, self._max_body = before
+            self._appointed = None
 
     def _publish(self, asked: Sequence[Asked], call: str) -> list[str]:
-        producer = self._connected(call)
-        return producer.publish([wanted(each, self._max_body, f"app.{call}") for each in asked])
+        producer, max_body = self._connected(call)
+        return producer.publish([wanted(each, max_body, f"app.{call}") for each in asked])
 
-    def _connected(self, call: str) -> "Producer":
-        """The producer of this process: a forked child makes its own."""
+    def _connected(self, call: str) -> "tuple[Producer, int]":
+        """The producer of this process, and max_body. A forked child makes its own; so does who goes to another server."""
+        if self._appointed is not None:
+            return self._appointed
         if self._process != os.getpid():  # whoever held the lock when we were forked does not exist here
             self._connecting, self._process = threading.Lock(), os.getpid()
-        with self._connecting:
-            if self._producer is None or self._producer.process != os.getpid():
-                self._producer = self._connect(call)
-            return self._producer
+        give_up = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return self._producer_here(call)
+            except Unavailable as error:
+                if time.monotonic() + CONTACT_WAIT > give_up:
+                    raise NotPublished(f"{error}; given up after {PATIENCE:g} s: it was not published.") from error
+            time.sleep(CONTACT_WAIT)
 
-    def _connect(self, call: str) -> "Producer":
+    def _producer_here(self, call: str) -> "tuple[Producer, int]":
         from soloist.producer import Producer
 
-        goal = cast("App", self).goal(call)
-        self._max_body = goal.settings.max_body
-        settings = goal.settings
-        return Producer(goal.server, goal.namespace, self.name, settings.max_pending, settings.call_timeout, PATIENCE)
+        app = cast("App", self)
+        with self._connecting:
+            producer, present = self._producer, app.present_goal
+            if producer is None or producer.process != os.getpid() or present is not self._producer_goal:
+                goal = app.goal(call)
+                settings = goal.settings
+                producer = self._producer = Producer(
+                    goal.server, goal.namespace, self.name, settings.max_pending, settings.call_timeout, PATIENCE
+                )
+                self._producer_goal, self._max_body = present, settings.max_body
+            return producer, self._max_body
 
 
 def _all_wanted(messages: Any, max_body: int, call: str) -> "list[Wanted]":

@@ -42,7 +42,8 @@ class Runs:
         super().__init__()
         self._starting = threading.Lock()
         self._hosted: Hosted | None = None
-        self._elsewhere: Target | None = None
+        self._elsewhere: list[Target] = []
+        """Where it is for now; the last one counts. A narrowed copy of the App shares it: code names the App itself."""
 
     def run(
         self,
@@ -165,21 +166,26 @@ class Runs:
         """
         from soloist.target import Purpose, meet, resolve
 
-        if self._elsewhere is not None:
-            return self._elsewhere
-        if self._hosted is not None and self._hosted.is_ours:
-            return self._hosted.goal
+        if (present := self.present_goal) is not None:
+            return present
         said = _said(call, None, None, False, {})
         return meet(resolve(said, cast("App", self), needs_connection=True), purpose or Purpose.CHANGE)
 
     @contextmanager
     def elsewhere(self, goal: "Target") -> Iterator[None]:
-        """For a while this App is there, whatever code and environment say: in tests."""
-        before, self._elsewhere = self._elsewhere, goal
+        """For a while this App is there, whatever code and environment say."""
+        self._elsewhere.append(goal)
         try:
             yield
         finally:
-            self._elsewhere = before
+            self._elsewhere.remove(goal)
+
+    @property
+    def present_goal(self) -> "Target | None":
+        """Where the instance is that runs in this process; None if none does."""
+        if self._elsewhere:
+            return self._elsewhere[-1]
+        return self._hosted.goal if self._hosted is not None and self._hosted.is_ours else None
 
     def inspect(self, url: str | None = None, *, namespace: str | None = None, embedded: bool = False) -> "Snapshot":
         """What the whole system looks like at this moment: all instances, all messages, in one atomic read."""

@@ -1,6 +1,6 @@
 """The schedules of a namespace: looked at, added, changed, paused, removed, run. The generator follows within a heartbeat."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -132,54 +132,61 @@ class Schedules:
         return self._switch(names, on=False)
 
     def run(self, name: str) -> str:
-        """Publish a run of it now, whatever its ticks are; answers the id of the message."""
+        """Publish a run of it now, whatever its ticks are; answers the id of the message, whose `scheduled_for` is now."""
         from soloist.producer import Producer, Wanted
+        from soloist.runtime.ticks import headers_of
+        from soloist.store.agenda import now_ms
 
         with self._reached("run") as (link, keys, goal):
-            schedule = self._require(link, keys, name)
+            (schedule,) = self._require(link, keys, name)
             settings = goal.settings
             producer = Producer(
                 goal.server, goal.namespace, self._app, settings.max_pending, settings.call_timeout, PATIENCE
             )
             with closing(producer):
                 body = schedule.body.encode()
-                return producer.publish([Wanted(schedule.kind, body, waits=f"run {name}")])[0]
+                wanted = Wanted(schedule.kind, body, headers=headers_of(now_ms(link)), waits=f"run {name}")
+                return producer.publish([wanted])[0]
 
     def _switch(self, names: "tuple[str, ...]", *, on: bool) -> int:
         from soloist.store.control import pause
 
         with self._reached("pause" if on else "resume") as (link, keys, _):
-            for name in names:
-                self._require(link, keys, name)
+            self._require(link, keys, *names)
             return pause(link, keys, [], [f"schedule:{name}" for name in names], on=on)
 
-    def _require(self, link: "Link", keys: "Keys", name: str) -> Schedule:
+    def _require(self, link: "Link", keys: "Keys", *names: str) -> "Sequence[Schedule]":
         from soloist.schedules.making import from_json
         from soloist.store.agenda import read_agenda
 
         stored = read_agenda(link, keys).schedules
-        if name not in stored:
-            there = f"there are: {', '.join(sorted(stored))}" if stored else "there is none"
-            raise UsageError(f"there is no schedule {name!r} in {keys.namespace!r}; {there}.")
-        return from_json(stored[name])
+        for name in names:
+            if name not in stored:
+                there = f"there are: {', '.join(sorted(stored))}" if stored else "there is none"
+                raise UsageError(f"there is no schedule {name!r} in {keys.namespace!r}; {there}.")
+        return [from_json(stored[name]) for name in names]
 
     def _reached(self, what: str) -> "Reached":
-        return Reached(self._goal(f"schedules.{what}"))
+        return Reached(self._goal(f"schedules.{what}"), self._app)
 
 
 class Reached:
     """A connection for one call."""
 
-    def __init__(self, goal: "Target") -> None:
+    def __init__(self, goal: "Target", app: str) -> None:
         from soloist.store.link import Link
 
         self._goal = goal
+        self._app = app
         self._link = Link(goal.server, TIMEOUT)
 
     def __enter__(self) -> "tuple[Link, Keys, Target]":
+        from soloist.store.guard import check_app
         from soloist.store.keys import Keys
 
-        return self._link, Keys(self._goal.namespace), self._goal
+        keys = Keys(self._goal.namespace)
+        check_app(self._link, keys, self._app)
+        return self._link, keys, self._goal
 
     def __exit__(self, *_: object) -> None:
         self._link.close()

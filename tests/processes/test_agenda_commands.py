@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from typing import Any
 
 import pytest
@@ -61,7 +62,7 @@ def test_a_job_can_be_run_now_and_its_failures_are_counted(crew: Crew, scheduled
         assert json.loads(crew.command("errors", "show", ident, "--json").stdout)["reason"] == "not yet"
 
     assert listed(crew)["yearly"]["last_result"] == "failed"
-    assert [each[0] for each in entries(crew, "yearly")] == ["None", "None"]
+    assert all(abs(float(at) - time.time()) < 600 for at, *_ in entries(crew, "yearly")), "they are of the moment"
 
 
 def test_one_can_be_added_changed_and_removed_at_run_time(crew: Crew, scheduled: Running) -> None:

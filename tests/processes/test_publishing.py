@@ -64,13 +64,13 @@ for thread in threads: thread.join()
     "while another thread connects": """
 from os import _exit, fork, waitpid
 from threading import Event, Thread
-from soloist.publishing import Publishes
-connect, connecting, forked = Publishes._connect, Event(), Event()
+from soloist.running import Runs
+goal, connecting, forked = Runs.goal, Event(), Event()
 def slowly(self, call):
     connecting.set()
     forked.wait()
-    return connect(self, call)
-Publishes._connect = slowly
+    return goal(self, call)
+Runs.goal = slowly
 told = []
 thread = Thread(target=lambda: told.append(app.publish("job", "thread")))
 thread.start()
@@ -153,8 +153,8 @@ def test_a_server_that_is_away_refuses_and_nothing_is_undecided(
     """A connection that is refused has carried nothing."""
     app = App("demo", url=own.url, namespace="away")
     first = app.publish("job", "1")
-    monkeypatch.setattr(app._connected("test"), "_patience", 0.3)
-    app._connected("test").close()
+    monkeypatch.setattr(app._connected("test")[0], "_patience", 0.3)
+    app._connected("test")[0].close()
     own.stop()
 
     with pytest.raises(NotPublished, match=r"given up after 0\.3 s: it was not published") as refused:
@@ -207,7 +207,7 @@ def test_a_producer_that_the_server_has_forgotten_enlists_anew(server: PrivateSe
     """As after an hour of silence, or a roll-back: nothing is published twice, nothing is lost."""
     app = App("demo", url=server.url, namespace=namespace)
     first = app.publish("job", "1")
-    producer = app._connected("test")
+    producer = app._connected("test")[0]
     producer._link.command("DEL", producer._keys.producers, producer._keys.submitted)
 
     second = app.publish("job", "2")

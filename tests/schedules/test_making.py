@@ -24,6 +24,8 @@ from soloist.schedules.making import from_json, is_of_code, make_schedule, to_js
         ({"every": 1, "tz": "Mars/Olympus"}, "Europe/Berlin"),
         ({"every": 1, "tz": None}, "no time zone"),
         ({"every": 1, "jitter": -1}, "jitter=-1 is not possible"),
+        ({"every": 60, "jitter": 61}, "longer than the 60 s between two ticks"),
+        ({"cron": "*/5 * * * *", "jitter": 301}, "longer than the 300 s between two ticks"),
         ({"every": 1, "missed": "never"}, "write skip, once, all"),
         ({"every": 1, "overlap": "perhaps"}, "write allow, skip, queue"),
         ({"every": 1, "name": "a b"}, "a name is 1 to 128"),

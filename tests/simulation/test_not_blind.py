@@ -14,7 +14,7 @@ from tests.simulation.plan import plan_of
 
 NO_TICK = Mutation(
     "a tick that is not stored",
-    ((PUBLISH, "if tick > 0 then redis.call('HSET', term_key, 'tick:' .. source, tick) end\n", ""),),
+    ((PUBLISH, "store_tick()\nfor i, name in ipairs(names) do", "for i, name in ipairs(names) do"),),
 )
 
 MISTAKES = (

@@ -34,7 +34,7 @@ def tracked(store: Store) -> dict[str, str]:
 def test_what_a_schedule_publishes_is_tracked_as_its_runs(store: Store, generator: Instance) -> None:
     publish_runs(generator, 2)
 
-    assert set(tracked(store).values()) == {"run 0 nightly"}
+    assert set(tracked(store).values()) == {"run 0 0 nightly"}
     assert runs(store) == {"running nightly": "2", "tick nightly": "0"}
 
 
@@ -61,7 +61,7 @@ def test_a_claim_notes_when_the_run_began(store: Store, generator: Instance) -> 
 
     (entry,) = tracked(store).values()
     began = runs(store)["began nightly"]
-    assert entry == f"run {began} nightly"
+    assert entry == f"run {began} 0 nightly"
     assert int(began) > 0
 
 
@@ -105,11 +105,11 @@ def test_a_run_that_is_given_back_begins_anew_with_its_next_claim(store: Store, 
     publish_runs(generator)
     mine = ids(generator.next(1))
     generator.next(back=mine)
-    store.link.command("HSET", store.keys.tracked, mine[0], "run 5 nightly")
+    store.link.command("HSET", store.keys.tracked, mine[0], "run 5 0 nightly")
 
     generator.next(1)
 
-    assert tracked(store)[mine[0].decode()] != "run 5 nightly"
+    assert tracked(store)[mine[0].decode()] != "run 5 0 nightly"
 
 
 def test_a_run_that_is_reclaimed_has_not_ended_until_it_is_poison(store: Store, generator: Instance) -> None:

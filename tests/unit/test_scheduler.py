@@ -55,11 +55,19 @@ class Stage:
             outage=Outage(),
             guard=lambda function: function,
             schedule_ms=lambda: self.now_ms,
+            part=SimpleNamespace(plans=None),
         )
         self.sender = Sender([])
         self.scheduler = Scheduler(cast("Any", instance), {}, cast("Any", self.sender))
 
-    def play(self, schedules: list[Schedule], outcomes: list[Outcome], *paused: str, last: int = NOON) -> None:
+    def play(
+        self,
+        schedules: list[Schedule],
+        outcomes: list[Outcome],
+        *paused: str,
+        last: int = NOON,
+        runs: dict[str, str] | None = None,
+    ) -> None:
         """One term, until there is nothing more to answer."""
         agenda = Agenda(
             now_ms=self.now_ms,
@@ -67,6 +75,7 @@ class Stage:
             schedules={each.name: to_json(each).decode() for each in schedules},
             ticks={each.name: last for each in schedules},
             paused=frozenset(paused),
+            runs=runs or {},
         )
         self._patch.setattr(self.scheduler, "_read", lambda _: agenda)
         self.sender.offers.clear()
@@ -133,6 +142,33 @@ def test_what_waited_in_an_older_term_says_nothing_in_a_new_one(stage: Stage) ->
     assert stage.sender.offers == [("schedule:it", [], Tick(NOON + 60 * MINUTE, "allow", 60))]
 
 
+def test_one_that_waited_for_a_run_when_the_generator_changed_still_waits(stage: Stage) -> None:
+    """Redis knows it: what is in memory is gone with the one who generated."""
+    stage.now_ms = NOON + 2 * MINUTE - 1
+
+    stage.play([minutely(missed="skip", overlap="queue")], [Outcome.ACCEPTED], runs={"waits it": str(NOON + MINUTE)})
+
+    assert [offer[1] for offer in stage.sender.offers] == [[NOON + MINUTE]]
+
+
+def test_one_that_cannot_keep_up_holds_up_nobody(stage: Stage) -> None:
+    """Each has its turn."""
+    stage.now_ms = NOON + 9 * MINUTE
+
+    stage.play([minutely("hasty", missed="all", overlap="queue"), minutely("other")], [Outcome.ACCEPTED] * 4)
+
+    assert [offer[0] for offer in stage.sender.offers][:3] == ["schedule:hasty", "schedule:other", "schedule:hasty"]
+
+
+def test_ticks_with_large_bodies_come_in_small_pages(stage: Stage) -> None:
+    """A page is one step of the server."""
+    stage.now_ms = NOON + 9 * MINUTE
+
+    stage.play([minutely(missed="all", body="x" * 500_000)], [Outcome.ACCEPTED] * 2)
+
+    assert [len(offer[1]) for offer in stage.sender.offers] == [2, 2]
+
+
 def test_where_there_is_no_room_the_others_are_offered_all_the_same(stage: Stage) -> None:
     stage.now_ms = NOON + MINUTE
 
@@ -150,6 +186,6 @@ def test_what_is_paused_is_not_planned(stage: Stage) -> None:
 
 
 def test_where_runs_must_not_be_side_by_side_one_tick_is_offered_at_a_time() -> None:
-    plan = Planned(minutely(missed="all", overlap="queue"), NOON)
+    plan = Planned(minutely(missed="all", overlap="queue"), "", NOON)
 
     assert plan.due(NOON + 5 * MINUTE, 0) == Due([NOON + MINUTE], NOON + MINUTE)

@@ -19,7 +19,7 @@ IDENT = re.compile(r"\d{1,19}-[!-~]{1,200}")
 
 WAITS = re.compile(r"unique [^ ]+ .+|run \d+ .+", re.DOTALL)
 
-OF_RUNS = ("running", "began", "ended", "took", "result", "failures", "skipped", "tick")
+OF_RUNS = ("running", "began", "ended", "took", "result", "failures", "skipped", "tick", "since", "waits", "dropped")
 """What is known of the runs of a schedule; see lib/agenda.lua. All but the result are numbers."""
 
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]

@@ -56,6 +56,11 @@ class Wish:
 
 def run_instance(app: "App", goal: Target, part: "Part", wish: Wish) -> int:
     """Run it until it is to end; answers the exit code."""
+    with app.elsewhere(goal):  # also for what its handlers ask of the App: app.publish goes to where they are
+        return _run(app, goal, part, wish)
+
+
+def _run(app: "App", goal: Target, part: "Part", wish: Wish) -> int:
     from soloist.cli.account import told
     from soloist.events import Events
     from soloist.inspector import Inspector

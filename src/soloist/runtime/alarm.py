@@ -7,12 +7,14 @@ nobody heard costs a heartbeat.
 import threading
 from typing import TYPE_CHECKING
 
-from soloist.runtime.lane import BLOCK
 from soloist.runtime.played_term import PlayedTerm
 from soloist.runtime.porter import Porter
 
 if TYPE_CHECKING:
     from soloist.runtime.instance import Instance
+
+BLOCK = 1.0
+"""Seconds for which it waits at a time: who does not generate any more is there no longer, and takes no token."""
 
 SHORTEST = 0.02
 """Seconds between two beats that it hurries."""
@@ -23,7 +25,7 @@ class Alarm:
 
     def __init__(self, instance: "Instance") -> None:
         self._instance = instance
-        self._porter = Porter(instance, "alarm", instance.keys.alarm, BLOCK, self._rung)
+        self._porter = Porter(instance, "alarm", instance.keys.alarm, BLOCK, self._rung, self._is_wanted)
         self._term: PlayedTerm | None = None
 
     @property
@@ -47,6 +49,9 @@ class Alarm:
             until: when to give up (monotonic).
         """
         self._porter.hang_up(until)
+
+    def _is_wanted(self) -> bool:
+        return self._term is not None and not self._term.is_over
 
     def _rung(self) -> None:
         term = self._term

@@ -90,6 +90,8 @@ class Instance:
         self._stands_back_until = 0.0
         self._stop_by: float | None = None
         self._stop_requested = threading.Event()
+        self._agenda = 0
+        """Its version, as the last beat told it; 0: nobody has scheduled or paused anything yet."""
         self.failure: BaseException | None = None
         self.stuck: str | None = None
         """Why it has to be started anew, if it has."""
@@ -107,8 +109,13 @@ class Instance:
     def may_generate(self) -> bool:
         term = self._term
         resigns = self._quiet or (term is not None and term.given_up)
-        willing = self.part.may_generate and not resigns
+        willing = self.part.may_generate and not resigns and (self._has_reason or self.app.generator_handles)
         return willing and time.monotonic() >= self._stands_back_until and not self.generator.is_caught
+
+    @property
+    def _has_reason(self) -> bool:
+        """Whether there is anything to publish. Whoever does not handle while it generates generates for nothing else."""
+        return bool(self.app.sources or self.app.jobs or self._agenda)
 
     @property
     def is_busy(self) -> bool:
@@ -274,6 +281,7 @@ class Instance:
     def heard(self, heard: Heard, incarnation: Incarnation, played: int, sent: float) -> None:
         """Act on a beat's answer."""
         self.instances = heard.instances
+        self._agenda = heard.agenda
         self.generator.heard(heard.agenda)
         if heard.instances <= 1:
             self._stands_back_until = 0.0  # nobody is left to leave it to

@@ -21,10 +21,20 @@ class Porter:
         bell: the key of the list at which it waits.
         block: seconds for which it waits at a time.
         rung: what to do then.
+        is_wanted: whether to wait on, asked whenever a wait has ended without a token.
     """
 
-    def __init__(self, instance: "Instance", name: str, bell: str, block: float, rung: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        instance: "Instance",
+        name: str,
+        bell: str,
+        block: float,
+        rung: Callable[[], None],
+        is_wanted: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._bell = bell
+        self._is_wanted = is_wanted
         self._block = block
         self._rung = rung
         self._link = Link(instance.server, block + instance.settings.call_timeout)
@@ -88,3 +98,5 @@ class Porter:
             if token is not None:
                 self._asked.clear()
                 self._rung()
+            elif not self._is_wanted():
+                self._asked.clear()

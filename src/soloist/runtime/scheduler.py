@@ -32,6 +32,9 @@ GRACE = 5.0
 LONGEST_WAIT = 1.0
 """Seconds for which it waits at a time: the server's clock may be set meanwhile."""
 
+MOST_BYTES = 2**20
+"""Of the ticks of one page: it is one step of the server, which does nothing else meanwhile."""
+
 AGAIN_WAIT = 0.1
 """Seconds after which a tick is offered again that found no room, or a run that is not over."""
 
@@ -42,12 +45,14 @@ class Planned:
     """One schedule, and how far it is.
 
     Attributes:
+        json: as it is stored.
         last: the tick that was done with last.
         waits: its tick was offered, and a run was not over, or there was no room.
     """
 
-    def __init__(self, schedule: Schedule, last: int) -> None:
+    def __init__(self, schedule: Schedule, json: str, last: int) -> None:
         self.schedule = schedule
+        self.json = json
         self.times = Times(schedule)
         self.last = last
         self.waits = False
@@ -61,8 +66,9 @@ class Planned:
     def due(self, now_ms: int, grace_ms: int) -> Due | None:
         """What is to be published now. While a tick waits for the end of a run, it is not missed."""
         found = due(self.schedule, self.times, self.last, now_ms, now_ms if self.waits else grace_ms)
-        if found is not None and self.schedule.overlap != "allow" and len(found.ticks) > 1:
-            return Due(found.ticks[:1], found.ticks[0])
+        most = 1 if self.schedule.overlap != "allow" else max(1, MOST_BYTES // max(1, len(self.schedule.body)))
+        if found is not None and len(found.ticks) > most:
+            return Due(found.ticks[:most], found.ticks[most - 1])
         return found
 
     def _upcoming(self) -> int | None:
@@ -95,7 +101,7 @@ class Scheduler:
         self._known = -1
         self._stopping = False
         self._woken = False
-        self._planned: list[Planned] = []
+        self._planned: dict[str, Planned] = {}
         self.settled = (-1, 0)
         self.thread = threading.Thread(target=instance.guard(self._run), name="schedules", daemon=True)
 
@@ -121,7 +127,7 @@ class Scheduler:
     @property
     def has_ticks_waiting(self) -> bool:
         """Whether a tick was offered, and a run was not over, or there was no room."""
-        return any(plan.waits for plan in self._planned)
+        return any(plan.waits for plan in self._planned.values())
 
     def stop(self) -> None:
         """Publish no more."""
@@ -147,14 +153,14 @@ class Scheduler:
 
     def _keep(self, term: PlayedTerm) -> None:
         self._known, self.settled = -1, (-1, 0)
-        self._planned = []  # what waited in an older term says nothing now
+        self._planned = {}  # what waited in an older term says nothing now
         while not self._is_over(term):
             if self._known != self._heard:
                 heard, agenda = self._heard, self._read(term)
                 if agenda is None:
                     return
+                term.agenda_is(agenda.paused)  # before thousands of schedules are planned: sources wait for it
                 self._plan(agenda)
-                term.agenda_is(agenda.paused)
                 with self._changed:
                     self._known = agenda.version
                     if self._heard == heard:
@@ -162,7 +168,7 @@ class Scheduler:
             self._woken = False  # before it looks at the clock: who sets that wakes afterwards
             now_ms = self._now_ms()
             wait = self._publish_due(term, now_ms)
-            if not self._is_over(term):
+            if wait > 0 and not self._is_over(term):
                 self.settled = (self._known, now_ms)
             with self._changed:
                 self._changed.wait_for(lambda: self._woken or self._is_over(term) or self._known != self._heard, wait)
@@ -193,30 +199,36 @@ class Scheduler:
         return by_code == self._declared
 
     def _plan(self, agenda: Agenda) -> None:
-        waiting = {each.schedule for each in self._planned if each.waits}
-        planned, plans = [], self._instance.part.plans
+        """What is as it was stays as it is: to find the next tick takes a while, and there may be thousands."""
+        planned, plans = dict[str, Planned](), self._instance.part.plans
         for name, json in agenda.schedules.items():
             if SCHEDULE_SOURCE + name in agenda.paused or (plans is not None and not plans(name, agenda.ticks[name])):
                 continue
-            schedule = _readable(name, json)
-            if schedule is not None:
-                plan = Planned(schedule, agenda.ticks[name])
-                plan.waits = schedule in waiting
-                planned.append(plan)
+            plan = self._planned.get(name)
+            if plan is None or plan.json != json or plan.last != agenda.ticks[name]:
+                schedule = _readable(name, json)
+                if schedule is None:
+                    continue
+                plan = Planned(schedule, json, agenda.ticks[name])
+            plan.waits = plan.waits or f"waits {name}" in agenda.runs
+            planned[name] = plan
         self._planned = planned
 
     # ticks
 
     def _publish_due(self, term: PlayedTerm, now_ms: int) -> float:
-        """All that is due; answers how many seconds to wait for the next."""
+        """One offer for each schedule that is due; answers how many seconds to wait for the next round.
+
+        Not all ticks of one before the next schedule: one that cannot keep up must not hold up the others, nor the agenda.
+        """
         earliest = now_ms + 1000 * LONGEST_WAIT
-        for plan in self._planned:
-            while plan.upcoming is not None and plan.upcoming <= self._now_ms() and not self._is_over(term):
-                if not self._publish_next(term, plan):
-                    earliest = min(earliest, self._now_ms() + 1000 * AGAIN_WAIT)
-                    break
-            else:
-                earliest = min(earliest, plan.upcoming or earliest)
+        for plan in self._planned.values():
+            if self._is_over(term) or self._known != self._heard:
+                return 0.0
+            if plan.upcoming is not None and plan.upcoming <= self._now_ms() and not self._publish_next(term, plan):
+                earliest = min(earliest, self._now_ms() + 1000 * AGAIN_WAIT)
+            elif plan.upcoming is not None:
+                earliest = min(earliest, plan.upcoming)
         return max(0.0, (earliest - self._now_ms()) / 1000)
 
     def _publish_next(self, term: PlayedTerm, plan: Planned) -> bool:

@@ -129,7 +129,7 @@ class Sender:
             except Superseded as superseded:
                 instance.be_reborn(term.incarnation, superseded.what)
             except Unavailable as error:
-                is_known = False
+                is_known = is_known and error.refused
                 term.wait_until_over(self._patience.failed(error))
             else:
                 self._patience.well()

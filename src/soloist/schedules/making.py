@@ -1,5 +1,6 @@
 """Makes schedules of what somebody wrote, and says what is wrong with it."""
 
+import re
 from datetime import UTC, datetime
 from typing import Any, get_args
 from zoneinfo import ZoneInfo
@@ -9,12 +10,14 @@ from cronsim import CronSim, CronSimError
 
 from soloist.errors import UsageError, is_number
 from soloist.schedules.schedule import Missed, Origin, Overlap, Schedule
+from soloist.schedules.times import shortest_distance
 from soloist.store.envelope import NAME
 
 SHORTEST, LONGEST = 0.01, 366 * 86400.0
 """Seconds between two ticks."""
 
 LONGEST_JITTER = 86400.0
+ANY_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,256}")
 MOST_BODY = 2**20
 FIELDS = (5, 6)
 
@@ -32,14 +35,17 @@ def make_schedule(
     overlap: Any = "allow",
     body: str = "",
     origin: Origin = "data",
+    any_name: bool = False,
 ) -> Schedule:
     """Check all that can be checked.
 
     Args:
         where: it was written, for the sentence that refuses it.
+        any_name: as others call theirs (entries of Celery), on one line.
     """
     for what, given in (("name", name), ("kind", kind)):
-        if not isinstance(given, str) or not NAME.fullmatch(given):
+        allowed = ANY_NAME if any_name and what == "name" else NAME
+        if not isinstance(given, str) or not allowed.fullmatch(given):
             raise UsageError(f"{where}: a {what} is 1 to 128 of the characters A–Z a–z 0–9 _ . : / -, not {given!r}.")
     if (cron is None) == (every is None):
         raise UsageError(f'{where}: say when in one way: a cron expression ("0 3 * * *"), or every=… seconds.')
@@ -50,12 +56,12 @@ def make_schedule(
     _check_zone(where, tz)
     if not (is_number(jitter) and 0 <= jitter <= LONGEST_JITTER):
         raise UsageError(f"{where}: jitter={jitter!r} is not possible; write 0 to {LONGEST_JITTER:,.0f} seconds.")
-    for what, given, allowed in (("missed", missed, get_args(Missed)), ("overlap", overlap, get_args(Overlap))):
-        if given not in allowed:
-            raise UsageError(f"{where}: {what}={given!r} is not possible; write {', '.join(allowed)}.")
+    for what, given, words in (("missed", missed, get_args(Missed)), ("overlap", overlap, get_args(Overlap))):
+        if given not in words:
+            raise UsageError(f"{where}: {what}={given!r} is not possible; write {', '.join(words)}.")
     if len(body.encode(errors="replace")) > MOST_BODY:
         raise UsageError(f"{where}: a body of more than {MOST_BODY:,} bytes is too large for a schedule.")
-    return Schedule(
+    made = Schedule(
         name=name,
         kind=kind,
         cron=" ".join(cron.split()) if cron is not None else "",
@@ -67,6 +73,11 @@ def make_schedule(
         body=body,
         origin=origin,
     )
+    if made.jitter_ms and made.jitter_ms > (distance := shortest_distance(made)):
+        raise UsageError(
+            f"{where}: jitter={jitter!r} is longer than the {distance / 1000:g} s between two ticks: they would change places."
+        )
+    return made
 
 
 def to_json(schedule: Schedule) -> bytes:
@@ -95,6 +106,7 @@ def from_json(stored: str) -> Schedule:
         overlap=schedule.overlap,
         body=schedule.body,
         origin=schedule.origin,
+        any_name=True,
     )
 
 

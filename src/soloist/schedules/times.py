@@ -7,6 +7,7 @@ minutes it goes by the clock: an hour that is left out has no ticks, one that co
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import islice, pairwise
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
@@ -17,6 +18,9 @@ MOST_COUNTED = 10_000
 """Ticks that are passed over one by one, after a gap, so that they can be counted; beyond that only the latest is looked for."""
 
 MINUTE_MS = 60_000
+
+LOOKED_AT = 32
+"""Ticks, to find out how far they are apart."""
 
 
 class Times:
@@ -77,6 +81,12 @@ class Times:
 
     def _local(self, at_ms: int) -> datetime:
         return datetime.fromtimestamp(at_ms // 1000, self._tz)
+
+
+def shortest_distance(schedule: Schedule) -> int:
+    """Of two ticks, ms, among those of the near future."""
+    upcoming = list(islice(Times(schedule).all_after(_ms(datetime.now(UTC))), LOOKED_AT))
+    return min((after - before for before, after in pairwise(upcoming)), default=0)
 
 
 def in_utc(tick: int) -> str:

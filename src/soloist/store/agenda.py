@@ -35,6 +35,12 @@ class Agenda:
     runs: Mapping[str, str] = field(default_factory=dict)
 
 
+def now_ms(link: Link) -> int:
+    """The server's time."""
+    seconds, us = link.command("TIME")
+    return int(seconds) * 1000 + int(us) // 1000
+
+
 def read_agenda(link: Link, keys: Keys, known: int = -1) -> Agenda:
     """All of it; only its version, if that is known already. See agenda.lua."""
     reply = AGENDA.call(
@@ -72,6 +78,7 @@ def put_schedule(link: Link, keys: Keys, name: str, json: bytes) -> bool:
             "runs": keys.runs,
             "alarm": keys.alarm,
             "log": keys.log,
+            "paused": keys.paused,
         },
         args={"name": name, "json": json},
     )

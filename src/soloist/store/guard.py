@@ -38,11 +38,7 @@ def refusal(keys: Keys, app: str, answer: str, reply: list[Any]) -> SoloistError
     if answer == "FOREIGN":
         return foreign.before_us(keys, said)
     if answer == "APP":
-        return NamespaceError(
-            f"namespace {keys.namespace!r} belongs to the App {said!r}, not to {app!r}. "
-            f"Name another one with --namespace. (`soloist purge --namespace {keys.namespace}` on the same server tells "
-            f"what removing it would remove.)"
-        )
+        return _another_app(keys, said, app)
     return Defect(f"refused with {answer}, which nobody knows")
 
 
@@ -51,6 +47,21 @@ def check_protocol(link: Link, keys: Keys) -> None:
     spoken = link.command("HGET", keys.meta, "protocol")
     if spoken is not None and spoken != str(PROTOCOL).encode():
         raise _another_protocol(keys, spoken.decode(errors="replace"))
+
+
+def check_app(link: Link, keys: Keys, app: str) -> None:
+    """Refuse a namespace of another App to those who ask without joining; without a name, none."""
+    there = link.command("HGET", keys.meta, "app")
+    if app and there is not None and there != app.encode():
+        raise _another_app(keys, there.decode(errors="replace"), app)
+
+
+def _another_app(keys: Keys, there: str, app: str) -> NamespaceError:
+    return NamespaceError(
+        f"namespace {keys.namespace!r} belongs to the App {there!r}, not to {app!r}. "
+        f"Name another one with --namespace. (`soloist purge --namespace {keys.namespace}` on the same server tells "
+        f"what removing it would remove.)"
+    )
 
 
 def _another_protocol(keys: Keys, spoken: str) -> NamespaceError:

@@ -1,7 +1,8 @@
 """What `app.publish` publishes with while a system of a test is there."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+import msgspec
 
 from soloist.producer import Producer, Wanted
 from soloist.publishing import PATIENCE
@@ -24,5 +25,8 @@ class KitProducer(Producer):
         if plug is not None and plug.is_pulled:
             raise Unplugged("the instance for which this code runs was killed")
         return super().publish(
-            [replace(each, at_ms=self._clock.server_ms(each.at_ms)) if each.at_ms else each for each in wanted]
+            [
+                msgspec.structs.replace(each, at_ms=self._clock.server_ms(each.at_ms)) if each.at_ms else each
+                for each in wanted
+            ]
         )

@@ -33,15 +33,16 @@ if held[1] ~= named or held[2] ~= id or not redis.call('ZSCORE', instances, id) 
 local changed, declared = 0, {}
 for i = at, #values, 2 do
   declared[values[i]] = true
-  if put_schedule(schedules, term_key, values[i], values[i + 1]) then changed = changed + 1 end
+  if put_schedule(schedules, term_key, runs, values[i], values[i + 1]) then changed = changed + 1 end
 end
 local stored = redis.call('HGETALL', schedules)
 for i = 1, #stored, 2 do
   if not declared[stored[i]] and is_of_code(stored[i + 1]) then
-    drop_schedule(schedules, term_key, runs, stored[i])
+    set_aside(schedules, runs, stored[i])
     changed = changed + 1
   end
 end
+drop_what_was_kept(schedules, term_key, runs)
 if changed > 0 then
   tell_of_change(meta, alarm)
   note(log, 'event', 'declared', 'instance', id, 'term', named, 'schedules', changed)

@@ -18,14 +18,14 @@
 --   OK changed   of how many that is news
 local paused, log, meta, alarm, term_key, schedules = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local pause, kinds_count = ARGV[1] == '1', tonumber(ARGV[2])
-local named = { unpack(ARGV, 3) }
+local values, at = ARGV, 3
 -- include: clock
 -- include: kinds
 -- include: log
 -- include: types
 -- include: alarm
 -- include: agenda
-local names, others = slice(named, 1, kinds_count), slice(named, kinds_count + 1, #named - kinds_count)
+local names, others = slice(values, at, kinds_count), slice(values, at + kinds_count, #values - at - kinds_count + 1)
 local lists = kind_lists(7, names)
 meet({ paused, meta, term_key, schedules }, {}, log, lists)
 redis.call('LLEN', alarm)

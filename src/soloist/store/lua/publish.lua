@@ -76,18 +76,25 @@ for _, name in ipairs(names) do
   local waiting = redis.call('LLEN', of.pending) + redis.call('LLEN', of.again) + redis.call('ZCARD', of.delayed)
   if waiting >= max_pending then return { 'FULL', waiting } end
 end
+-- A page that comes late must not set a schedule back that was paused and resumed, or changed, meanwhile.
+local function store_tick()
+  local stored = schedule and redis.call('HGET', term_key, 'tick:' .. source) or 0
+  if tick > tonumber(stored or 0) then redis.call('HSET', term_key, 'tick:' .. source, tick) end
+end
 if overlap ~= 'allow' and running(runs, schedule) > 0 then
   redis.call('HSET', term_key, 'call', call, 'deadline', now + lease_ms, 'renewed', now)
   if overlap == 'skip' then
-    redis.call('HSET', term_key, 'tick:' .. source, tick)
+    store_tick()
     redis.call('HINCRBY', runs, 'skipped ' .. schedule, skipped + total)
+  else
+    redis.call('HSET', runs, 'waits ' .. schedule, tick)
   end
   return { 'BUSY', now }
 end
 
 redis.call('HSET', term_key, 'call', call, 'seq', seq + total, 'deadline', now + lease_ms, 'renewed', now)
 if cursor ~= '' then redis.call('HSET', term_key, 'cursor:' .. source, string.sub(cursor, 2)) end
-if tick > 0 then redis.call('HSET', term_key, 'tick:' .. source, tick) end
+store_tick()
 for i, name in ipairs(names) do
   local last = offset + tonumber(counts[i])
   for from = offset + 1, last, 1000 do
@@ -101,6 +108,7 @@ end
 if schedule then
   track_runs(tracked, runs, ids_of({ unpack(envelopes, 13 + 2 * kinds_count) }), schedule)
   if total > 0 then redis.call('HSET', runs, 'tick ' .. schedule, tick) end
+  redis.call('HDEL', runs, 'waits ' .. schedule)
 end
 if skipped > 0 then redis.call('HINCRBY', runs, 'skipped ' .. schedule, skipped) end
 if total > 0 then
