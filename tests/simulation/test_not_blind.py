@@ -22,9 +22,9 @@ MISTAKES = (
     ("publish without the sequence check", 6, "duplicated: "),
     ("publish that is applied twice", 10, "superseded without need"),
     ("next without the turn check", 15, "superseded without need"),
-    ("a completion of one whose claim is gone", 16, "duplicated: "),
+    ("a completion of one whose claim is gone", 102, "duplicated: "),
     ("next that forgets its stamp", 0, "never settled"),
-    ("reclaim without the lease check", 1007, "reclaimed without a reason"),
+    ("reclaim without the lease check", 1192, "reclaimed without a reason"),
     ("drain that deletes at once", 2, "lost: "),
     (NO_TICK.name, 3, "ticks of the schedule are missing or repeated: "),
 )

@@ -252,3 +252,83 @@ def test_with_overlap_allowed_runs_are_side_by_side(store: Store, generator: Ins
     send(generator, replace(tick_page(generator, tick=LATER + 6), call=2, first=2))
 
     assert runs_of_it(store) == {"running it": "2", "tick it": str(LATER + 6)}
+
+
+def test_a_page_that_comes_late_does_not_set_a_schedule_back(store: Store, generator: Instance) -> None:
+    """It was paused and resumed meanwhile: what was in the pause is not made up for."""
+    put(store, "it", OFTEN)
+    now = agenda(store).ticks["it"]
+
+    send(generator, tick_page(generator, tick=now - 500))
+
+    assert agenda(store).ticks["it"] == now
+    assert runs_of_it(store)["running it"] == "1"
+
+
+def test_a_tick_that_waits_is_known_to_whoever_generates_next(store: Store, generator: Instance) -> None:
+    put(store, "it", OFTEN)
+    send(generator, tick_page(generator, tick=LATER))
+    with pytest.raises(Busy):
+        send(generator, replace(tick_page(generator, tick=LATER + 5, overlap="wait"), call=2, first=2))
+    assert runs_of_it(store)["waits it"] == str(LATER + 5)
+
+    generator.next(completed=ids(generator.next(1)))
+    send(generator, replace(tick_page(generator, tick=LATER + 5, overlap="wait"), call=3, first=2))
+
+    assert "waits it" not in runs_of_it(store)
+
+
+# Lives of a schedule.
+
+
+@pytest.mark.parametrize("change", ["removed and added", "another kind"])
+def test_runs_of_an_older_life_are_not_its_runs(store: Store, generator: Instance, change: str) -> None:
+    """They neither hold the new one up, nor does their end stand for the end of its run."""
+    put(store, "it", b'{"every_ms":1000,"kind":"old"}')
+    send(generator, tick_page(generator, tick=LATER))
+    old = ids(generator.next(1))
+    if change == "removed and added":
+        put(store, "it", b"")
+    put(store, "it", b'{"every_ms":1000,"kind":"new"}')
+    assert "running it" not in runs_of_it(store)
+    generator.call, generator.seq = 1, 1
+    send(generator, tick_page(generator, tick=LATER + 1, overlap="skip"))
+
+    generator.next(completed=old)
+
+    assert runs_of_it(store)["running it"] == "1"
+    assert "result it" not in runs_of_it(store)
+
+
+def test_one_that_is_removed_is_not_paused_when_it_comes_again(store: Store, generator: Instance) -> None:
+    put(store, "it", OFTEN)
+    pause_it(store, on=True)
+    put(store, "it", b"")
+
+    assert agenda(store).paused == {"source:outbox"}
+
+
+def test_what_another_version_of_the_code_does_not_have_goes_on_where_it_was(store: Store, generator: Instance) -> None:
+    """While it is rolled out the part goes to and fro: no tick is lost by that, and runs are still runs."""
+    declared(generator, it=CODE)
+    store.link.command("HSET", store.keys.term, "tick:schedule:it", 17)
+    send(generator, tick_page(generator, tick=0))
+
+    declared(generator)
+    assert agenda(store).schedules == {}
+    declared(generator, it=CODE)
+
+    assert agenda(store).ticks["it"] == 17
+    assert runs_of_it(store)["running it"] == "1"
+
+
+def test_what_no_version_has_for_an_hour_is_gone(store: Store, generator: Instance) -> None:
+    declared(generator, it=CODE)
+    declared(generator)
+    long_ago = now_ms(store) - 3_601_000
+    store.link.command("HSET", store.keys.runs, "dropped it", long_ago)
+
+    declared(generator)
+
+    assert agenda(store).runs == {}
+    assert "tick:schedule:it" not in hash_of(store, store.keys.term)
