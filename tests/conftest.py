@@ -41,6 +41,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def root_of_others(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A pytest that a test starts keeps its files apart: it would take the permissions for others from the folder of all,
+    in which a test may play two users at that moment.
+    """
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(tmp_path_factory.mktemp("others"))
+
+
 @pytest.fixture(scope="session")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Kind], PrivateServer]]:
     """This worker's servers, each started when it is first asked for."""

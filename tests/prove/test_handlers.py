@@ -56,6 +56,20 @@ def test_the_double_in_a_naive_handler_is_found(app: App, shop: Shop) -> None:
     assert verdict.summary().startswith("not safe to repeat: the handler pay (test_handlers.py, line ")
 
 
+def test_the_job_of_a_schedule_is_given_a_tick(shop: Shop) -> None:
+    """As the generator would: jobs look at it."""
+    app = App("jobs")
+
+    @app.schedule("0 3 * * *")
+    def nightly(message: Message) -> None:
+        assert message.scheduled_for is not None
+        shop.note("report")
+
+    verdict = prove_handler(app, "schedule:nightly", "", world=shop.world, reset=shop.reset)
+
+    assert "completed" in verdict.fate
+
+
 def test_a_key_that_is_remembered_after_the_effect_is_found(app: App, shop: Shop) -> None:
     """It is looked for, but effect and key are in two transactions: between them the first is repeated."""
 

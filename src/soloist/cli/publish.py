@@ -17,6 +17,7 @@ from soloist.publishing import PATIENCE, Asked, wanted
 from soloist.target import Target
 
 if TYPE_CHECKING:
+    from soloist.inspector import Snapshot
     from soloist.producer import Producer
 
 AT_ONCE = 1000
@@ -65,8 +66,7 @@ def publish(
         seen = inspector.snapshot()
     if not seen.exists:
         raise UsageError(is_empty(goal) + ": start an instance first.")
-    if kind not in {known for each in seen.instances for known in each.kinds}:
-        note(f"no instance that is here now handles the kind {kind!r}: it waits")
+    say_if_nobody_handles(seen, kind)
     settings = goal.settings
     made = Producer(goal.server, goal.namespace, "", settings.max_pending, settings.call_timeout, PATIENCE)
     with closing(made) as producer:
@@ -76,6 +76,12 @@ def publish(
         for lines in _lines():
             several = [Asked(kind, line, "", False, delay, asked.at) for line in lines]
             _publish(producer, several, settings.max_body, as_json)
+
+
+def say_if_nobody_handles(seen: "Snapshot", kind: str) -> None:
+    """It is no error: somebody may come. But it may be mistyped, too."""
+    if kind not in {known for each in seen.instances for known in each.kinds}:
+        note(f"no instance that is here now handles the kind {kind!r}: it waits")
 
 
 def _publish(producer: "Producer", asked: Sequence[Asked], max_body: int, as_json: bool) -> None:

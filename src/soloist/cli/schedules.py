@@ -10,6 +10,7 @@ import click
 
 from soloist.cli.connection import connects, is_empty
 from soloist.cli.output import harmless, note, write
+from soloist.cli.publish import say_if_nobody_handles
 from soloist.durations import duration
 from soloist.schedules.schedule import Missed, Overlap
 from soloist.target import Purpose, Target
@@ -17,7 +18,7 @@ from soloist.target import Purpose, Target
 if TYPE_CHECKING:
     from soloist.schedule_book import Schedules, ScheduleSnapshot
 
-TITLES = f"{'name':<20}{'when':<20}{'next run':<21}{'last run':<21}{'result':<10}{'took':>8}{'failed':>8}{'skipped':>9}"
+TITLES = f"{'next run':<21}{'last run':<21}{'result':<11}{'took':>8}{'failed':>8}{'skipped':>9}"
 
 EPILOG = """\b
 Examples:
@@ -48,7 +49,14 @@ def schedules_list(target: Callable[..., Target], as_json: bool) -> None:
         write("".join(json.dumps(asdict(each)) + "\n" for each in found))
         return
     if found:
-        write("\n".join([TITLES, *map(_row, found)]) + "\n")
+        names = [(harmless(each.name.encode()), harmless(each.when.encode())) for each in found]
+        widths = [max(map(len, column)) + 2 for column in zip(("name", "when"), *names, strict=True)]
+        titles = f"{'name':<{widths[0]}}{'when':<{widths[1]}}{TITLES}"
+        rows = [
+            f"{name:<{widths[0]}}{when:<{widths[1]}}{_row(each)}"
+            for (name, when), each in zip(names, found, strict=True)
+        ]
+        write("\n".join([titles, *rows]) + "\n")
     note(f"{len(found):,} schedule{'' if len(found) == 1 else 's'}")
 
 
@@ -99,7 +107,7 @@ def schedules_resume(target: Callable[..., Target], names: Sequence[str]) -> Non
 @connects
 def schedules_add(target: Callable[..., Target], name: str, **said: Any) -> None:
     """Add a schedule, or change the one of this name."""
-    is_news = _book(target).add(name, said.pop("cron"), **said)
+    is_news = _book(target, handles=said["kind"]).add(name, said.pop("cron"), **said)
     write(f"{name} is scheduled\n" if is_news else f"{name} was scheduled so already\n")
 
 
@@ -112,13 +120,21 @@ def schedules_remove(target: Callable[..., Target], name: str) -> None:
     write(f"{name} is removed\n")
 
 
-def _book(target: Callable[..., Target], purpose: Purpose = Purpose.CHANGE) -> "Schedules":
+def _book(target: Callable[..., Target], purpose: Purpose = Purpose.CHANGE, handles: str = "") -> "Schedules":
+    """Those of the namespace.
+
+    Args:
+        handles: a kind that somebody should handle.
+    """
     from soloist.inspector import Inspector
     from soloist.schedule_book import Schedules
 
     goal = target(purpose=purpose)
-    if not Inspector(goal.server, goal.namespace).snapshot().exists:
+    seen = Inspector(goal.server, goal.namespace).snapshot()
+    if not seen.exists:
         note(is_empty(goal))
+    elif handles:
+        say_if_nobody_handles(seen, handles)
     return Schedules(lambda _: goal, where="soloist schedules add")
 
 
@@ -126,10 +142,7 @@ def _row(each: "ScheduleSnapshot") -> str:
     took = "" if each.last_seconds is None else duration(each.last_seconds * 1000)
     upcoming = "paused" if each.paused else _time(each.next_run)
     result = f"{each.running} running" if each.running else each.last_result or ""
-    return (
-        f"{harmless(each.name.encode()):<20}{harmless(each.when.encode()):<20}{upcoming:<21}{_time(each.last_run):<21}"
-        f"{result:<10}{took:>8}{each.failures:>8,}{each.skipped:>9,}"
-    )
+    return f"{upcoming:<21}{_time(each.last_run):<21}{result:<11}{took:>8}{each.failures:>8,}{each.skipped:>9,}"
 
 
 def _time(at: float | None) -> str:

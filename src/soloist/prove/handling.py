@@ -24,6 +24,8 @@ from soloist.prove.outcome import COMMITTED, COMPLETED, PUBLISHED, Outcome, mess
 from soloist.prove.own_code import OwnCode
 from soloist.runtime.fate import Again, Along, Fate, Fates
 from soloist.runtime.incarnation import new_tag
+from soloist.runtime.ticks import headers_of
+from soloist.schedules.schedule import KIND as SCHEDULE
 from soloist.settings import Settings
 from soloist.store.envelope import pack, unpack
 from soloist.store.keys import Keys
@@ -71,8 +73,11 @@ class Handling:
         home_base = Keys(app.name).base
         self._home = Home(home_base, new_tag(), lambda: now_ms)
         encoded = [_encoded(body, settings.max_body) for body in bodies]
+        headers = (
+            headers_of(now_ms) if kind.startswith(SCHEDULE) else b""
+        )  # a job is given the tick of which it is a run
         self._first = [
-            Delivery(pack(f"{number}-{tag}", kind, now_ms, body, key.encode()))
+            Delivery(pack(f"{number}-{tag}", kind, now_ms, body, key.encode(), headers))
             for number, body in enumerate(encoded, start=1)
         ]
 
