@@ -66,6 +66,7 @@ def piped(*options: str, cwd: Path = ROOT) -> Iterator[Piped]:
             process.kill()
             process.wait()
             made._reader.join(10)
+            print(made.text)  # for whoever reads of a test that failed
 
 
 def test_without_a_terminal_it_tells_a_line_per_event(home: Path) -> None:
