@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from soloist.app_errors import AppErrors
     from soloist.events import Event
     from soloist.inspector import Snapshot
-    from soloist.runtime.instance import Instance, Part
+    from soloist.runtime.instance import Instance
+    from soloist.runtime.part import Part
     from soloist.target import Purpose, Said, Target
 
 Role: TypeAlias = Literal["any", "handler"]
@@ -304,7 +305,7 @@ def narrowed(app: "App", kinds: Collection[str] | None) -> "App":
 
 def part_of(role: Any, until: int | None = None) -> "Part":
     """What an instance of this role may do."""
-    from soloist.runtime.instance import Part
+    from soloist.runtime.part import Part
 
     if role not in ("any", "handler"):
         raise UsageError(f"role={role!r} is not possible; write 'any' or 'handler'.")

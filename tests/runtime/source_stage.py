@@ -8,7 +8,8 @@ from uuid import uuid4
 from soloist import App, Page, Source
 from soloist.events import Event, Events
 from soloist.inspector import Inspector, Snapshot
-from soloist.runtime.instance import Instance, Part
+from soloist.runtime.instance import Instance
+from soloist.runtime.part import Part
 from soloist.settings import Settings
 from soloist.store.envelope import unpack
 from soloist.store.presence import Who, join, leave

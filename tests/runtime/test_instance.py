@@ -12,7 +12,8 @@ from soloist.demo import build
 from soloist.events import Event, Events
 from soloist.inspector import Inspector
 from soloist.runtime import heartbeat
-from soloist.runtime.instance import Instance, Part
+from soloist.runtime.instance import Instance
+from soloist.runtime.part import Part
 from soloist.runtime.played_term import PlayedTerm
 from soloist.settings import Settings
 from soloist.store.presence import Term, Who, beat

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from soloist import App, Message, Page, Reject, Source
-from soloist.runtime.instance import Instance, Part
+from soloist.runtime.instance import Instance
+from soloist.runtime.part import Part
 from soloist.schedules.due import moment
 from soloist.schedules.making import make_schedule, to_json
 from soloist.store.agenda import Agenda, put_schedule, read_agenda

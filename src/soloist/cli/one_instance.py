@@ -17,7 +17,8 @@ from soloist.target import Target
 
 if TYPE_CHECKING:
     from soloist.app import App
-    from soloist.runtime.instance import Instance, Part
+    from soloist.runtime.instance import Instance
+    from soloist.runtime.part import Part
 
 INTERRUPTED = 130
 LOOK = 0.1

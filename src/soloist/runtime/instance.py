@@ -4,14 +4,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from soloist.app import App
-from soloist.declared import DeclaredSource
 from soloist.errors import Defect, SoloistError, Unavailable
 from soloist.events import Events
-from soloist.runtime.cadence import Cadence
 from soloist.runtime.clock import ServerClock
 from soloist.runtime.election import Consequence, consequence
 from soloist.runtime.generator import Generator
@@ -20,6 +17,7 @@ from soloist.runtime.heartbeat import Heart
 from soloist.runtime.incarnation import Incarnation, introduce
 from soloist.runtime.lifespan import Lifespan
 from soloist.runtime.loop import Loop
+from soloist.runtime.part import Part
 from soloist.runtime.patience import Outage, Patience
 from soloist.runtime.played_term import PlayedTerm
 from soloist.runtime.reporter import Reporter
@@ -40,25 +38,6 @@ ASK_AGAIN = 1.0
 """Seconds between attempts to leave it to another."""
 
 log = logging.getLogger("soloist")
-
-
-@dataclass(frozen=True)
-class Part:
-    """What an instance may do.
-
-    Attributes:
-        may_generate: False for one that only handles.
-        until: the generator stops at this sequence number.
-        schedule_clock: what time it is for schedules, ms; None: the server's.
-        plans: whether a schedule is on, by its name and last tick; None: each is.
-        cadence: when a source is called, by it and its last tick; None: every so often, as it says.
-    """
-
-    may_generate: bool = True
-    until: int | None = None
-    schedule_clock: Callable[[], float] | None = None
-    plans: Callable[[str, int], bool] | None = None
-    cadence: Callable[[DeclaredSource, int | None], Cadence] | None = None
 
 
 class Instance:

@@ -9,7 +9,8 @@ from contextlib import suppress
 from soloist.app import App
 from soloist.errors import SoloistError
 from soloist.events import Event, Events
-from soloist.runtime.instance import Instance, Part
+from soloist.runtime.instance import Instance
+from soloist.runtime.part import Part
 from soloist.store.plug import Plug, Unplugged
 from soloist.target import Target
 from soloist.testing.failures import Watch

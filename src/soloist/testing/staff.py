@@ -4,7 +4,7 @@ import threading
 
 from soloist.app import App
 from soloist.errors import UsageError
-from soloist.runtime.instance import Part
+from soloist.runtime.part import Part
 from soloist.store.keys import Keys
 from soloist.store.plug import Unplugged
 from soloist.store.rehearsal import vouch
