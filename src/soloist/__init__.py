@@ -4,9 +4,21 @@ what it acknowledged. The guarantees with their limits: docs/guarantees.md.
 
 from soloist.app import App
 from soloist.commit import Commit
-from soloist.errors import Reject, Retry, SoloistError
+from soloist.errors import NotPublished, Reject, Retry, SoloistError
 from soloist.message import Message
 from soloist.source import Msg, Page, Source
 
 __version__ = "0.1.0"
-__all__ = ["App", "Commit", "Message", "Msg", "Page", "Reject", "Retry", "SoloistError", "Source", "__version__"]
+__all__ = [
+    "App",
+    "Commit",
+    "Message",
+    "Msg",
+    "NotPublished",
+    "Page",
+    "Reject",
+    "Retry",
+    "SoloistError",
+    "Source",
+    "__version__",
+]

@@ -164,7 +164,9 @@ class Producer:
             if is_undecided
             else "it was not published"
         )
-        return NotPublished(f"{said}; given up after {self._patience:g} s: {state}.", before, is_undecided=is_undecided)
+        return NotPublished(
+            f"{said.rstrip('.')}; given up after {self._patience:g} s: {state}.", before, is_undecided=is_undecided
+        )
 
     def _enlist(self) -> None:
         """Under a new id each time: one whose answer was lost is given up, never repeated."""

@@ -148,7 +148,8 @@ class Publishes:
                 return self._producer_here(call)
             except Unavailable as error:
                 if time.monotonic() + CONTACT_WAIT > give_up:
-                    raise NotPublished(f"{error}; given up after {PATIENCE:g} s: it was not published.") from error
+                    said = str(error).rstrip(".")
+                    raise NotPublished(f"{said}; given up after {PATIENCE:g} s: it was not published.") from error
             time.sleep(CONTACT_WAIT)
 
     def _producer_here(self, call: str) -> "tuple[Producer, int]":
@@ -214,6 +215,8 @@ def wanted(asked: Asked, max_body: int, where: str) -> "Wanted":
         ) from None
     if len(body) > max_body:
         raise UsageError(f"{where}: a body of {len(body):,} bytes is larger than max_body allows ({max_body:,}).")
+    if asked.at is not None and asked.delay:
+        raise UsageError(f"{where}: say when in one way: delay=… or at=….")
     try:
         later = delay_ms(asked.delay)
     except UsageError as error:

@@ -167,6 +167,8 @@ class Runs:
         """
         from soloist.target import Purpose, meet, resolve
 
+        if purpose is Purpose.LOOK and not self._elsewhere and self._hosted is not None and self._hosted.is_ours:
+            return self._hosted.goal  # whoever looks after the stop wants to see what came of it
         if (present := self.present_goal) is not None:
             return present
         said = _said(call, None, None, False, {})
@@ -186,7 +188,8 @@ class Runs:
         """Where the instance is that runs in this process; None if none does."""
         if self._elsewhere:
             return self._elsewhere[-1]
-        return self._hosted.goal if self._hosted is not None and self._hosted.is_ours else None
+        hosted = self._hosted
+        return hosted.goal if hosted is not None and hosted.is_ours and not hosted.over.is_set() else None
 
     def inspect(self, url: str | None = None, *, namespace: str | None = None, embedded: bool = False) -> "Snapshot":
         """What the whole system looks like at this moment: all instances, all messages, in one atomic read."""
@@ -324,10 +327,22 @@ def _said(call: str, url: str | None, namespace: str | None, embedded: bool, set
         embedded=embedded,
         config=None,
         spelling=lambda name: f"{where}: {name}",
-        remedy=(
+        remedy=_remedy(call),
+    )
+
+
+TAKING_A_SERVER = ("run", "start", "astart", "running", "inspect", "errors.at")
+
+
+def _remedy(call: str) -> str:
+    if call in TAKING_A_SERVER:
+        return (
             f"name it with app.{call}(url), App(…, url=…) or SOLOIST_URL "
             f"(or say embedded=True to try it on this machine alone)."
-        ),
+        )
+    return (
+        "name it with App(…, url=…) or SOLOIST_URL, or run an instance in this process: app.start(url), or "
+        "app.start(embedded=True) to try it on this machine alone."
     )
 
 

@@ -28,6 +28,11 @@ def mail(message: Message) -> None:
     note("mail", message.body, message.key)
 
 
+@scheduled.handler("relay")
+def relay(message: Message) -> None:
+    scheduled.publish("mail", message.body, key="relayed")
+
+
 @scheduled.handler("slow")
 def slow(message: Message) -> None:
     note("slow", message.body)

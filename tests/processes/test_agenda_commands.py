@@ -136,6 +136,16 @@ def test_a_message_can_be_published_from_the_command_line(crew: Crew, scheduled:
     assert ident.startswith("1-")
 
 
+def test_what_a_handler_publishes_goes_to_where_its_instance_is(crew: Crew) -> None:
+    """Named by flags; code and environment name another place."""
+    crew.start(SCHEDULED, environment={"SOLOIST_NAMESPACE": f"{crew.namespace}-elsewhere"})
+
+    said(crew, "publish", "relay", "hello")
+
+    wait_until(lambda: entries(crew, "mail"), what="it is handled here")
+    assert entries(crew, "mail")[0][:2] == ["hello", "relayed"]
+
+
 def test_lines_of_a_pipe_are_messages(crew: Crew, scheduled: Running) -> None:
     done = subprocess.run(
         [*crew.program, "publish", "mail", "-", *crew.connection, "--json"],

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +13,11 @@ import pytest
 from soloist import App, Message, Msg, Reject
 from soloist import publishing as module
 from soloist.errors import NamespaceError, NotPublished, UsageError
+from soloist.store.keys import Keys
+from soloist.store.link import Link
 from soloist.store.records import discard
+from soloist.store.server import Server
+from soloist.store.snapshot import purge
 from tests.runtime.source_stage import APP, Gate, Stage
 from tests.servers import PrivateServer
 from tests.waiting import wait_until
@@ -290,3 +295,32 @@ def test_a_namespace_of_another_protocol_is_refused(app: App, sources: Stage) ->
 
     with pytest.raises(NamespaceError, match=r"speaks version 1 of the protocol"):
         app.publish("job")
+
+
+# where it goes
+
+
+def test_it_goes_to_the_instance_that_runs_here_and_after_that_to_what_is_named(
+    server: PrivateServer, namespace: str
+) -> None:
+    """Whatever code and environment say, as long as it runs."""
+    app = App(APP, url=server.url, namespace=namespace)
+    app.handler("job")(lambda _: None)
+    beside = f"{namespace}-beside"
+    app.publish("job", "named")
+    app.start(namespace=beside)
+    try:
+        app.publish("job", "here")
+    finally:
+        app.stop()
+    app.publish("job", "named again")
+
+    assert app.inspect(namespace=beside).published == 1
+    assert app.inspect(namespace=namespace).published == 2
+    with closing(Link(Server(server.url), timeout=5)) as link:
+        purge(link, Keys(beside))
+
+
+def test_two_ways_to_say_when_are_one_too_many(app: App) -> None:
+    with pytest.raises(UsageError, match="say when in one way"):
+        app.publish("job", "x", delay=1, at=2_000_000_000)

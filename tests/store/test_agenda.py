@@ -186,8 +186,22 @@ def pause_it(store: Store, *, on: bool) -> int:
     return pause(store.link, store.keys, [], ["schedule:it", "source:outbox"], on=on)
 
 
-def test_the_ticks_of_a_pause_are_not_made_up_for(store: Store, generator: Instance) -> None:
+def test_a_distance_keeps_its_grid_over_a_pause(store: Store, generator: Instance) -> None:
+    """The next tick is the next one of those that would have come without it."""
     put(store, "it", OFTEN)
+    first = now_ms(store) - 5432
+    store.link.command("HSET", store.keys.term, "tick:schedule:it", first)
+    pause_it(store, on=True)
+
+    pause_it(store, on=False)
+
+    seen = agenda(store)
+    assert (seen.ticks["it"] - first) % 1000 == 0
+    assert 0 <= seen.now_ms - seen.ticks["it"] < 2000
+
+
+def test_the_ticks_of_a_pause_are_not_made_up_for(store: Store, generator: Instance) -> None:
+    put(store, "it", b'{"cron":"* * * * *"}')
     assert pause_it(store, on=True) == 2
     assert agenda(store).paused == {"schedule:it", "source:outbox"}
     store.link.command("HSET", store.keys.term, "tick:schedule:it", 17)

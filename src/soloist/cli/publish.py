@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from soloist.inspector import Snapshot
     from soloist.producer import Producer
 
+MOST = 2**40
+"""Bytes of a body, until it is known how many are allowed."""
+
 AT_ONCE = 1000
 """Lines that are read from a pipe until they are published."""
 
@@ -58,6 +61,7 @@ def publish(
     asked = Asked(kind, body, key, unique, delay, _moment(at))
     if body == "-" and (key or unique):
         raise UsageError("--key and --unique are of one message; with - every line is one.")
+    wanted(asked, MOST, "soloist publish")
     goal = target()
     from soloist.inspector import Inspector
     from soloist.producer import Producer
@@ -80,7 +84,8 @@ def publish(
 
 def say_if_nobody_handles(seen: "Snapshot", kind: str) -> None:
     """It is no error: somebody may come. But it may be mistyped, too."""
-    if kind not in {known for each in seen.instances for known in each.kinds}:
+    handled = {known for each in seen.instances for known in each.kinds}
+    if kind not in handled and (handled or not seen.instances):  # instances that handle nothing: beats of Celery
         note(f"no instance that is here now handles the kind {kind!r}: it waits")
 
 

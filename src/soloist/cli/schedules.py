@@ -12,6 +12,7 @@ from soloist.cli.connection import connects, is_empty
 from soloist.cli.output import harmless, note, write
 from soloist.cli.publish import say_if_nobody_handles
 from soloist.durations import duration
+from soloist.errors import UsageError
 from soloist.schedules.schedule import Missed, Overlap
 from soloist.target import Purpose, Target
 
@@ -65,7 +66,7 @@ def schedules_list(target: Callable[..., Target], as_json: bool) -> None:
 @connects
 def schedules_run(target: Callable[..., Target], name: str) -> None:
     """Publish a run of it now, whatever its ticks are. Prints the id of the message."""
-    write(_book(target).run(name) + "\n")
+    write(_book(target, runs=True).run(name) + "\n")
 
 
 @schedules.command("pause")
@@ -120,11 +121,14 @@ def schedules_remove(target: Callable[..., Target], name: str) -> None:
     write(f"{name} is removed\n")
 
 
-def _book(target: Callable[..., Target], purpose: Purpose = Purpose.CHANGE, handles: str = "") -> "Schedules":
+def _book(
+    target: Callable[..., Target], purpose: Purpose = Purpose.CHANGE, handles: str = "", *, runs: bool = False
+) -> "Schedules":
     """Those of the namespace.
 
     Args:
         handles: a kind that somebody should handle.
+        runs: a run is wanted: beats of Celery send tasks, which is another thing.
     """
     from soloist.inspector import Inspector
     from soloist.schedule_book import Schedules
@@ -135,6 +139,11 @@ def _book(target: Callable[..., Target], purpose: Purpose = Purpose.CHANGE, hand
         note(is_empty(goal))
     elif handles:
         say_if_nobody_handles(seen, handles)
+    elif runs and seen.instances and not any(each.kinds for each in seen.instances):
+        raise UsageError(
+            f"the instances in {goal.namespace!r} handle nothing: if they are beats of Celery, send the task with "
+            f"`celery call`; a message of ours would wait for ever."
+        )
     return Schedules(lambda _: goal, where="soloist schedules add")
 
 

@@ -46,7 +46,7 @@ for _, each in ipairs(others) do
   local what, name = string.match(each, '^(%l+):(.*)$')
   local news = switch(what, name)
   if news == 1 and not pause and what == 'schedule' and redis.call('HEXISTS', schedules, name) == 1 then
-    redis.call('HSET', term_key, 'tick:schedule:' .. name, now)
+    redis.call('HSET', term_key, 'tick:schedule:' .. name, tick_to_go_on_with(schedules, term_key, name))
   end
   on_agenda = on_agenda + news
 end

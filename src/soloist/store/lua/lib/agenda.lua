@@ -18,6 +18,13 @@ local function times_of(json)
   local of = read_schedule(json)
   return tostring(of.cron) .. '|' .. tostring(of.every_ms) .. '|' .. tostring(of.tz)
 end
+-- After a pause: ticks at a distance keep their grid, others are found from any moment.
+local function tick_to_go_on_with(schedules, term_key, name)
+  local every = tonumber(read_schedule(redis.call('HGET', schedules, name)).every_ms or 0) or 0
+  local last = tonumber(redis.call('HGET', term_key, 'tick:schedule:' .. name) or 0)
+  if every <= 0 or last <= 0 or last >= now then return now end
+  return last + math.floor((now - last) / every) * every
+end
 local function forget_runs(runs, name)
   redis.call('HDEL', runs, 'running ' .. name, 'waits ' .. name)
   redis.call('HSET', runs, 'since ' .. name, text_us(now_us))
