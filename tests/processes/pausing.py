@@ -12,12 +12,16 @@ from soloist.store.control import pause
 from soloist.store.keys import Keys
 from soloist.store.link import Link
 from soloist.store.server import Server
+from tests.processes.apps import FOLDER
 from tests.processes.crew import Crew
 from tests.waiting import wait_until
 
 APP = "tests.processes.pausing:app"
 KIND, OTHER = "number", "other"
 INSTANCES = 3
+PAUSED = "paused"
+"""The name of a file that is there as soon as the kind is paused."""
+
 HEARTBEAT = Settings().heartbeat
 MANY = int(os.environ.get("MANY", "0"))
 
@@ -26,9 +30,10 @@ app = App("pausing")
 
 @app.source(every=0)
 def numbers(source: Source[None, int]) -> Page[int] | None:
-    """From 1 on."""
+    """From 1 on. The last third only behind the pause, so that it comes in the middle however slow who asks for it is."""
     done = source.cursor or 0
-    many = min(source.room, MANY - done)
+    most = MANY if (FOLDER / PAUSED).exists() else MANY * 2 // 3
+    many = min(source.room, most - done)
     if many <= 0:
         return None
     return Page([Msg(KIND, str(done + number)) for number in range(1, many + 1)], cursor=done + many, more=True)
@@ -103,6 +108,7 @@ def play(crew: Crew, many: int, seconds: float, *, kills: bool) -> Outcome:
         keys = Keys(crew.namespace)
         wait_until(lambda: seen(crew).completed >= many // 3, within=600, what="a third is completed")
         assert pause(link, keys, [KIND], on=True) == 1
+        (crew.folder / PAUSED).touch()
         paused_at = time.monotonic()
         outcome.at_once = taken(crew)
         others = seen(crew, OTHER).completed

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_type
 
-from soloist import App, Commit, Message, Msg, Page, Reject, Retry, SoloistError, Source, __version__
+from soloist import App, Commit, Message, Msg, NotPublished, Page, Reject, Retry, SoloistError, Source, __version__
 
 
 @dataclass
@@ -162,6 +162,11 @@ def fails() -> None:
         app.check()
     except SoloistError as error:
         assert_type(error.exit_code, int)
+    try:
+        assert_type(app.publish("mail", "x"), str)
+    except NotPublished as error:
+        assert_type(error.published, list[str])
+        assert_type(error.is_undecided, bool)
 
 
 def in_a_program_of_ones_own() -> int:
