@@ -100,3 +100,5 @@ class Porter:
                 self._rung()
             elif not self._is_wanted():
                 self._asked.clear()
+                if self._is_wanted():  # since a moment ago, and asked for in between
+                    self._asked.set()
